@@ -25,6 +25,20 @@ inline uint8_t *put_varint(uint8_t *out, uint64_t value) noexcept {
     return out;
 }
 
+// The same without a branch on the length, which nobody could predict. May write four bytes whatever the
+// length.
+inline uint8_t *put_short_varint(uint8_t *out, uint64_t value) noexcept {
+    if (__builtin_expect(static_cast<long>(value >> 28 != 0), 0) != 0) return put_varint(out, value);
+    const unsigned bits = 32u - static_cast<unsigned>(__builtin_clz(static_cast<uint32_t>(value) | 1u));
+    const unsigned more = ((bits + 6) * 37 >> 8) - 1; // bytes behind the first: (bits + 6) / 7 - 1
+    auto groups = static_cast<uint32_t>(value);
+    groups = (groups & 0x3fffu) | (groups & 0x0fffc000u) << 2;
+    groups = (groups & 0x007f007fu) | (groups & 0x3f803f80u) << 1;
+    groups |= 0x80808080u & ((1u << 8 * more) - 1);
+    memcpy(out, &groups, sizeof groups);
+    return out + more + 1;
+}
+
 // Writes a length and that many bytes.
 inline uint8_t *put_string(uint8_t *out, const char *text, size_t length) noexcept {
     out = put_varint(out, length);

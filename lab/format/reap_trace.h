@@ -165,6 +165,9 @@ struct reap_requests {
     uint64_t by_bytes[REAP_REQUEST_BINS];       /* the same, by bytes */
 };
 
+/* A block has so many places for stacks; each is 0 where the block begins. */
+#define REAP_STACK_PLACES 256u
+
 /* A record: one tag byte, then fields. Varints are LEB128, at most 10 bytes.
  *
  *   stamp    varint: ticks since the stamp before it in this block (the first: since base_ticks)
@@ -185,6 +188,10 @@ enum reap_tag {
     REAP_TAG_ALIGNED = 4,    /* as ALLOC, then varint log2 of the alignment */
     REAP_TAG_FREE_SIZED = 5, /* as FREE, then varint size given at free */
     REAP_TAG_FAILED = 6,     /* stamp, size, stack: the call returned null */
+    /* Without a stamp: events between the stamps before and behind them in the block */
+    REAP_TAG_QUICK_ALLOC = 7, /* size, address, stack, which is kept in place stack % REAP_STACK_PLACES */
+    REAP_TAG_QUICK_KNOWN = 8, /* size, address, a byte: the place where the stack was kept */
+    REAP_TAG_QUICK_FREE = 9,  /* address */
 
     REAP_TAG_IMAGE = 0x10,      /* parent image + 1 (0: none), ppid, flags, string executable,
                                  string provider of malloc, string command line (NUL-separated) */

@@ -35,6 +35,16 @@ TEST(Varint, ComesBack) {
     }
 }
 
+TEST(Varint, TheShortOneIsTheSame) {
+    for (const uint64_t value : values()) {
+        unsigned char one[format::kMaxVarint] = {};
+        unsigned char other[format::kMaxVarint] = {};
+        const ptrdiff_t length = format::put_varint(one, value) - one;
+        ASSERT_EQ(format::put_short_varint(other, value) - other, length) << value;
+        EXPECT_EQ(std::memcmp(one, other, static_cast<size_t>(length)), 0) << value;
+    }
+}
+
 TEST(Varint, CutShortIsNoticed) {
     for (const uint64_t value : values()) {
         unsigned char buffer[format::kMaxVarint + native::kReaderPadding] = {};

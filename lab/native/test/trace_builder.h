@@ -54,6 +54,21 @@ class Payload {
     Payload &free(uint64_t ticks, uint64_t at) {
         return byte(format::hot_tag(REAP_TAG_FREE, REAP_CALL_FREE)).stamp(ticks).address(at);
     }
+    Payload &quick_alloc(uint64_t at, uint64_t size, uint32_t stack = 0) {
+        return byte(format::hot_tag(REAP_TAG_QUICK_ALLOC, REAP_CALL_MALLOC))
+            .number(size)
+            .address(at)
+            .number(stack);
+    }
+    Payload &quick_known(uint64_t at, uint64_t size, unsigned place) {
+        return byte(format::hot_tag(REAP_TAG_QUICK_KNOWN, REAP_CALL_MALLOC))
+            .number(size)
+            .address(at)
+            .byte(place);
+    }
+    Payload &quick_free(uint64_t at) {
+        return byte(format::hot_tag(REAP_TAG_QUICK_FREE, REAP_CALL_FREE)).address(at);
+    }
     Payload &realloc(uint64_t before, uint64_t after, uint64_t from, uint64_t to, uint64_t size,
                      uint32_t stack = 0) {
         return byte(format::hot_tag(REAP_TAG_REALLOC, REAP_CALL_REALLOC))

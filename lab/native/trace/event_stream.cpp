@@ -7,7 +7,8 @@ namespace {
 
 // Decodes one short record into `out`, which has room for two events; how many it made. A field that does not
 // fit, or a tag that is not known, makes `in` bad.
-inline size_t decode_short(uint8_t tag, RecordReader &in, BlockState &state, Event *out) noexcept {
+inline size_t decode_short(uint8_t tag, RecordReader &in, BlockState &state, uint32_t *places,
+                           Event *out) noexcept {
     Event &event = out[0];
     event.call = tag >> 4;
     event.by_realloc = false;
@@ -41,6 +42,22 @@ inline size_t decode_short(uint8_t tag, RecordReader &in, BlockState &state, Eve
         out[1].size = in.varint();
         out[1].stack = static_cast<uint32_t>(in.varint());
         return 2;
+    case REAP_TAG_QUICK_ALLOC:
+    case REAP_TAG_QUICK_KNOWN:
+        event.what = What::Alloc;
+        event.size = in.varint();
+        event.address = state.next_address(in);
+        if ((tag & 15) == REAP_TAG_QUICK_KNOWN) {
+            event.stack = places[in.byte()];
+        } else {
+            event.stack = static_cast<uint32_t>(in.varint());
+            places[event.stack % REAP_STACK_PLACES] = event.stack;
+        }
+        return 1;
+    case REAP_TAG_QUICK_FREE:
+        event.what = What::Free;
+        event.address = state.next_address(in);
+        return 1;
     case REAP_TAG_FAILED:
         event.what = What::Failed;
         event.ticks = state.stamp(in);
@@ -94,6 +111,16 @@ size_t decode_long(uint8_t tag, RecordReader &in, const reap_block_header &block
     return 1;
 }
 
+constexpr bool has_no_stamp(uint8_t tag) noexcept {
+    const int kind = tag & 15;
+    return kind == REAP_TAG_QUICK_ALLOC || kind == REAP_TAG_QUICK_KNOWN || kind == REAP_TAG_QUICK_FREE;
+}
+
+// The times of the `count` events before `end`, which lie at equal steps behind a stamp.
+inline void set_times(Event *end, size_t count, uint64_t stamp, uint64_t step) noexcept {
+    for (Event *event = end - count; event != end; ++event) event->ticks = stamp += step;
+}
+
 } // namespace
 
 EventStream::EventStream(BlockFile &file, std::vector<const BlockInfo *> blocks)
@@ -105,6 +132,7 @@ bool EventStream::next_block() {
         if (!file_.payload(block, payload_)) continue;
         in_ = RecordReader(payload_.data(), payload_.data() + payload_.size());
         state_ = {block.head.base_ticks, 0};
+        places_.fill(0);
         return true;
     }
     payload_ = {};
@@ -112,7 +140,7 @@ bool EventStream::next_block() {
 }
 
 bool EventStream::refill() {
-    batch_.resize(kBatch + 1); // a record may make two
+    batch_.resize(kBatch + kMostWaiting + 1); // a record may make two
     first_ = 0;
     last_ = 0;
     while (last_ == 0) {
@@ -131,17 +159,28 @@ void EventStream::decode_batch() {
     RecordReader in = in_;
     BlockState state = state_;
     size_t count = last_;
-    while (count < kBatch && !in.done()) {
+    size_t untimed = 0; // the last so many events wait for the stamp behind them
+    while ((count < kBatch || (untimed != 0 && untimed < kMostWaiting)) && !in.done()) {
         const uint8_t tag = in.byte();
-        const size_t made = (tag & 15) != 0 ? decode_short(tag, in, state, &batch_[count])
-                                            : decode_long(tag, in, block, batch_[count]);
+        const bool is_short = (tag & 15) != 0;
+        const uint64_t stamp = state.ticks;
+        if (!is_short) set_times(&batch_[count], std::exchange(untimed, 0), stamp, 0);
+        const size_t made = is_short ? decode_short(tag, in, state, places_.data(), &batch_[count])
+                                     : decode_long(tag, in, block, batch_[count]);
         if (!in.good()) [[unlikely]] {
             ++file_.damage().malformed;
             in = RecordReader();
             break;
         }
+        if (has_no_stamp(tag)) {
+            untimed += made;
+        } else if (untimed != 0) {
+            set_times(&batch_[count], untimed, stamp, (batch_[count].ticks - stamp) / (untimed + 1));
+            untimed = 0;
+        }
         count += made;
     }
+    set_times(&batch_[count], untimed, state.ticks, 0);
     last_ = count;
     in_ = in;
     state_ = state;

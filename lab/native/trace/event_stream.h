@@ -1,6 +1,7 @@
 // The events of one thread, block after block, in its own order.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -41,6 +42,9 @@ class EventStream {
 
   private:
     static constexpr size_t kBatch = 128;
+    // A writer leaves fewer events in a row without a stamp; beyond that they have the time of the last
+    // stamp.
+    static constexpr size_t kMostWaiting = 64;
 
     bool next_block();
     void decode_batch();
@@ -54,6 +58,7 @@ class EventStream {
     size_t last_ = 0;
     RecordReader in_;
     BlockState state_;
+    std::array<uint32_t, REAP_STACK_PLACES> places_{}; // stacks that the block's records refer to
 };
 
 } // namespace reap::native

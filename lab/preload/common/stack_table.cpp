@@ -4,24 +4,6 @@
 
 namespace reap::preload {
 
-StackTable::Slot StackTable::slot(Table *table, uint32_t parent, uint64_t address) noexcept {
-    // Recursion makes edges that differ only in the parent, so the parent must affect the low bits too.
-    uint64_t hash = (address + parent * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
-    hash ^= hash >> 32;
-    const size_t mask = table->capacity - 1;
-    for (size_t at = hash & mask;; at = (at + 1) & mask) {
-        Edge &edge = table->edges[at];
-        const uint32_t id = __atomic_load_n(&edge.id, __ATOMIC_ACQUIRE);
-        if (id == 0 || (edge.address == address && edge.parent == parent)) return {&edge, id};
-    }
-}
-
-uint32_t StackTable::find(uint32_t parent, uint64_t address) const noexcept {
-    Table *table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
-    if (table == nullptr) return 0;
-    return slot(table, parent, address).id;
-}
-
 uint32_t StackTable::add(uint32_t parent, uint64_t address) noexcept {
     if ((table_ == nullptr || used_ * 2 >= table_->capacity) && !grow()) return 0;
     Edge *edge = slot(table_, parent, address).edge;

@@ -12,7 +12,10 @@ namespace reap::preload {
 class StackTable {
   public:
     // The id of the edge, or 0 if it is not in the table.
-    [[nodiscard]] uint32_t find(uint32_t parent, uint64_t address) const noexcept;
+    [[nodiscard]] uint32_t find(uint32_t parent, uint64_t address) const noexcept {
+        Table *table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
+        return table == nullptr ? 0 : slot(table, parent, address).id;
+    }
 
     // Adds an edge that `find` did not return; 0 if there is no memory. Callers hold the lock.
     uint32_t add(uint32_t parent, uint64_t address) noexcept;
@@ -39,7 +42,17 @@ class StackTable {
         uint32_t id;
     };
 
-    static Slot slot(Table *table, uint32_t parent, uint64_t address) noexcept;
+    static Slot slot(Table *table, uint32_t parent, uint64_t address) noexcept {
+        // Recursion makes edges that differ only in the parent, so the parent must affect the low bits too.
+        uint64_t hash = (address + parent * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 32;
+        const size_t mask = table->capacity - 1;
+        for (size_t at = hash & mask;; at = (at + 1) & mask) {
+            Edge &edge = table->edges[at];
+            const uint32_t id = __atomic_load_n(&edge.id, __ATOMIC_ACQUIRE);
+            if (id == 0 || (edge.address == address && edge.parent == parent)) return {&edge, id};
+        }
+    }
     bool grow() noexcept;
 
     Table *table_ = nullptr;

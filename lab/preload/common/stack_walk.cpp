@@ -58,16 +58,15 @@ bool StackReach::may_follow_elsewhere(uint64_t at) noexcept {
     return true;
 }
 
-CodeRange own_code() noexcept {
-    static CodeRange own;
-    if (own.end == 0) {
-        dl_find_object here{};
-        if (_dl_find_object(reinterpret_cast<void *>(&walk_stack), &here) == 0) {
-            own.begin = reinterpret_cast<uint64_t>(here.dlfo_map_start);
-            own.end = reinterpret_cast<uint64_t>(here.dlfo_map_end);
-        }
+constinit CodeRange own_code_range;
+
+CodeRange find_own_code() noexcept {
+    dl_find_object here{};
+    if (_dl_find_object(reinterpret_cast<void *>(&walk_stack), &here) == 0) {
+        own_code_range.begin = reinterpret_cast<uint64_t>(here.dlfo_map_start);
+        own_code_range.end = reinterpret_cast<uint64_t>(here.dlfo_map_end);
     }
-    return own;
+    return own_code_range;
 }
 
 size_t walk_stack(uint64_t *frames, size_t limit) noexcept {

@@ -27,7 +27,13 @@ struct CodeRange {
     uint64_t end;
     [[nodiscard]] bool contains(uint64_t address) const noexcept { return address - begin < end - begin; }
 };
-CodeRange own_code() noexcept;
+extern CodeRange own_code_range; // empty before the first call of `find_own_code`
+CodeRange find_own_code() noexcept;
+inline CodeRange own_code() noexcept {
+    if (own_code_range.end == 0) [[unlikely]]
+        return find_own_code();
+    return own_code_range;
+}
 
 // Where the main stack ends: the program's name lies above its first frame, and the kernel maps nothing else
 // near. 0 before the preload's constructors have run.

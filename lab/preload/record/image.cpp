@@ -189,8 +189,8 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.exact = handed.exact;
         thread.counts_large = handed.counts_large;
         thread.sampled_until = static_cast<int64_t>(handed.clock);
-        thread.known = handed.known;
-        if (thread.known != nullptr) thread.known->count = 0; // of a stack that may be unmapped
+        thread.full = handed.full;
+        if (thread.full != nullptr) thread.full->known.forget(); // of a stack that may be unmapped
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
         thread.sampled_until = 0;
@@ -308,19 +308,32 @@ void Image::leave(ThreadState &thread) noexcept {
                             thread.exact,
                             thread.number,
                             thread.counts_large,
-                            thread.known,
+                            thread.full,
                             nullptr};
-    thread.known = nullptr;
+    thread.full = nullptr;
     thread.events.forget();
     const LockGuard guard(idle_lock_);
     Handover::of(place)->next = idle_;
     idle_ = place;
 }
 
-uint8_t *Image::begin_event(ThreadState &thread, size_t most) noexcept {
-    uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), most);
-    if (out == nullptr) disable(thread);
+uint8_t *Image::begin_event_slow(ThreadState &thread) noexcept {
+    const ErrnoGuard keep;
+    uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), kMaxHotBytes);
+    if (out == nullptr) {
+        disable(thread);
+    } else if (full_ && thread.events.begins_block()) {
+        if (thread.full == nullptr) thread.full = static_cast<FullDepth *>(map_private(sizeof(FullDepth)));
+        if (thread.full != nullptr) memset(thread.full->stack_places, 0, sizeof thread.full->stack_places);
+    }
     return out;
+}
+
+bool Image::note_threads() noexcept {
+    const bool alone = __libc_single_threaded != 0;
+    if (alone && threading_ == Threading::Unknown) threading_ = Threading::Alone;
+    if (!alone && threading_ == Threading::Alone) threading_ = Threading::Several; // for good
+    return threading_ == Threading::Alone;
 }
 
 void Image::disable(ThreadState &thread) noexcept {
@@ -342,29 +355,33 @@ uint64_t Image::period_floor() const noexcept {
     return floor;
 }
 
-uint32_t Image::intern_edge(uint32_t parent, uint64_t address) noexcept {
-    uint32_t id = stacks_.find(parent, address);
-    if (likely(id != 0)) return id;
+uint32_t Image::define_edge(uint32_t parent, uint64_t address) noexcept {
+    const ErrnoGuard keep;
     define_module(address - 1);
     const LockGuard guard(definitions_lock_);
-    id = stacks_.find(parent, address);
+    uint32_t id = stacks_.find(parent, address);
     if (id != 0) return id;
     id = stacks_.add(parent, address);
     if (id != 0) define_frame(id, address, parent);
     return id;
 }
 
-uint32_t Image::intern_stack(ThreadState &thread) noexcept {
-    uint32_t id = 0;
-    struct Edges final : Unwinder::Edges {
-        uint32_t intern(uint32_t parent, uint64_t address) noexcept override {
-            return image.intern_edge(parent, address);
-        }
-    } edges;
-    if (thread.known == nullptr) thread.known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
-    if (thread.known != nullptr && unwinder_.intern(*thread.known, kMaxFrames, edges, id)) return id;
+uint32_t Image::intern_stack(ThreadState &thread, const void *frame) noexcept {
+    if (unlikely(thread.full == nullptr)) {
+        const ErrnoGuard keep;
+        thread.full = static_cast<FullDepth *>(map_private(sizeof(FullDepth)));
+    }
+    uint32_t id;
+    const auto edge = [this](uint32_t parent, uint64_t address) { return intern_edge(parent, address); };
+    if (likely(thread.full != nullptr) && unwinder_.intern(thread.full->known, frame, kMaxFrames, edge, id))
+        return id;
+    return intern_by_walk();
+}
+
+uint32_t Image::intern_by_walk() noexcept {
+    const ErrnoGuard keep;
     uint64_t frames[kMaxFrames];
-    id = 0;
+    uint32_t id = 0;
     for (size_t left = unwinder_.walk(frames, kMaxFrames); left != 0; --left) {
         id = intern_edge(id, frames[left - 1]);
         if (id == 0) break;
@@ -493,9 +510,9 @@ void Image::after_fork_in_child() noexcept {
     threads_ = 0;
     const bool end_key_set = thread_state.end_key_set;
     const uint32_t unloads = thread_state.unloads;
-    KnownStack *const known = thread_state.known; // holds: the child has the same stack and numbers
+    FullDepth *const full = thread_state.full; // holds: the child has the same stack and numbers
     thread_state = ThreadState{};
-    thread_state.known = known;
+    thread_state.full = full;
     thread_state.unloads = unloads;
     thread_state.end_key_set = end_key_set;
     if (alive_ != nullptr) *alive_ = 1;

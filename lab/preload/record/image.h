@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 
 #include "output/record_stream.h"
@@ -50,10 +51,23 @@ class Image {
     void forbid_tsc(bool forbidden) noexcept;
 
     // Space for an event of `thread`; on null the thread is disabled.
-    uint8_t *begin_event(ThreadState &thread, size_t most = kMaxHotBytes) noexcept;
+    uint8_t *begin_event(ThreadState &thread) noexcept {
+        uint8_t *out = thread.events.room(kMaxHotBytes);
+        return likely(out != nullptr) ? out : begin_event_slow(thread);
+    }
 
-    // The number of the calling thread's stack; 0 if it is unknown. Defines new frames and modules.
-    uint32_t intern_stack(ThreadState &thread) noexcept;
+    // Whether the process has never had a second thread. The C library says so before it prepares the second
+    // one, for which it allocates: that event has a stamp again, and lies before all of the second thread's.
+    [[nodiscard]] bool is_alone() noexcept {
+        if (likely(threading_ == Threading::Alone && __libc_single_threaded != 0)) return true;
+        return note_threads();
+    }
+
+    // The number of the calling thread's stack; 0 if it is unknown. Defines new frames and modules. `frame`
+    // is
+    // __builtin_frame_address(0) of a function that an entry point called: its frames and those of its
+    // callers are the recorder's as far as they have its code.
+    uint32_t intern_stack(ThreadState &thread, const void *frame) noexcept;
 
     // Defines the module that contains `address`, if the loader knows one. Async-signal-safe.
     void define_module(uint64_t address) noexcept;
@@ -96,11 +110,17 @@ class Image {
     void after_fork_in_child() noexcept;
 
   private:
+    REAP_COLD uint8_t *begin_event_slow(ThreadState &thread) noexcept;
     void start(uint32_t flags) noexcept;
     uint64_t find_process_start(bool forked) noexcept;
     static void disable(ThreadState &thread) noexcept;
     void define_self(uint32_t flags) noexcept;
-    uint32_t intern_edge(uint32_t parent, uint64_t address) noexcept;
+    uint32_t intern_edge(uint32_t parent, uint64_t address) noexcept {
+        const uint32_t id = stacks_.find(parent, address);
+        return likely(id != 0) ? id : define_edge(parent, address);
+    }
+    REAP_COLD uint32_t define_edge(uint32_t parent, uint64_t address) noexcept;
+    [[gnu::noinline]] uint32_t intern_by_walk() noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool acquire_counts(ThreadState &thread) noexcept;
     bool add_counts(ThreadState &thread) noexcept;
@@ -109,6 +129,11 @@ class Image {
     [[nodiscard]] Owner process() const noexcept;
 
     [[nodiscard]] uint64_t now_by_syscall() const noexcept;
+    REAP_COLD bool note_threads() noexcept;
+
+    // Unknown until the C library has been initialised.
+    enum class Threading : uint8_t { Unknown, Alone, Several };
+    Threading threading_ = Threading::Unknown;
 
     enum class State : uint8_t { Fresh, Starting, Running, Off };
 

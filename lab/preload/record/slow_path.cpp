@@ -76,8 +76,9 @@ void record_sample_end(ThreadState &thread, const void *pointer, uint64_t before
     thread.events.commit(end);
 }
 
+// With the time at which the call was made, unless it is left to be found between others.
 void record_free(ThreadState &thread, reap_call call, const void *pointer, uint64_t before) noexcept {
-    const Inside inside(thread);
+    const Busy busy(thread);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;
     *out++ = format::hot_tag(REAP_TAG_FREE, call);
@@ -86,11 +87,44 @@ void record_free(ThreadState &thread, reap_call call, const void *pointer, uint6
     thread.events.commit(out);
 }
 
+void record_free(ThreadState &thread, reap_call call, const void *pointer) noexcept {
+    const Busy busy(thread);
+    uint8_t *out = image.begin_event(thread);
+    if (unlikely(out == nullptr)) return;
+    if (likely(thread.events.may_skip_stamp()) && image.is_alone()) {
+        *out++ = format::hot_tag(REAP_TAG_QUICK_FREE, call);
+        thread.events.skip_stamp();
+    } else {
+        *out++ = format::hot_tag(REAP_TAG_FREE, call);
+        out = thread.events.put_stamp(out, image.now());
+    }
+    out = thread.events.put_address(out, pointer);
+    thread.events.commit(out);
+}
+
+// An allocation without a stamp.
+[[gnu::always_inline]] inline void put_quick(ThreadState &thread, uint8_t *out, reap_call call, size_t size,
+                                             const void *pointer, uint32_t stack) noexcept {
+    uint32_t &place = thread.full->stack_places[stack % REAP_STACK_PLACES];
+    const bool known = place == stack;
+    *out++ = format::hot_tag(known ? REAP_TAG_QUICK_KNOWN : REAP_TAG_QUICK_ALLOC, call);
+    out = format::put_short_varint(out, size);
+    out = thread.events.put_address(out, pointer);
+    if (likely(known)) {
+        *out++ = static_cast<uint8_t>(stack % REAP_STACK_PLACES);
+    } else {
+        place = stack;
+        out = format::put_short_varint(out, stack);
+    }
+    thread.events.skip_stamp();
+    thread.events.commit(out);
+}
+
 void record_reallocation(ThreadState &thread, reap_call call, const void *from, const void *to, size_t size,
-                         uint64_t before, uint64_t after) noexcept {
-    const Inside inside(thread);
+                         uint64_t before, uint64_t after, const void *frame) noexcept {
+    const Busy busy(thread);
     count_block(thread, size, true);
-    const uint32_t stack = image.intern_stack(thread);
+    const uint32_t stack = image.intern_stack(thread, frame);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;
     *out++ = format::hot_tag(REAP_TAG_REALLOC, call);
@@ -124,7 +158,7 @@ REAP_EXPORT void reap_note_unrecorded(const char *path, uint32_t reason) {
     image.note_unrecorded(path, reason);
 }
 
-bool ready(ThreadState &thread) noexcept {
+bool make_ready(ThreadState &thread) noexcept {
     if (thread.busy) {
         if (thread.counts != nullptr) ++thread.counts->skipped;
         return false;
@@ -156,13 +190,13 @@ void count_allocation(ThreadState &thread, reap_call call, size_t size, bool suc
 }
 
 void record_sample(ThreadState &thread, reap_call call, size_t size, void *pointer, uint64_t before,
-                   uint64_t after) noexcept {
+                   uint64_t after, const void *frame) noexcept {
     const Inside inside(thread);
     const uint64_t period = thread.period.bytes();
     const uint64_t clock = thread.bytes_clock();
     schedule_next_sample(thread, after);
     if (pointer == nullptr || !image.watched.add(pointer)) return;
-    const uint32_t stack = image.intern_stack(thread);
+    const uint32_t stack = image.intern_stack(thread, frame);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;
     uint8_t *const length = out + 1;
@@ -182,21 +216,23 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     thread.events.commit(end);
 }
 
-void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
-                       void *pointer) noexcept {
-    const Inside inside(thread);
+void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment, void *pointer,
+                       const void *frame) noexcept {
+    const Busy busy(thread);
     count_block(thread, size, pointer != nullptr);
-    const uint64_t after = image.now();
-    const uint32_t stack = image.intern_stack(thread);
+    const uint32_t stack = image.intern_stack(thread, frame);
     uint8_t *out = image.begin_event(thread);
-    if (out == nullptr) return;
+    if (unlikely(out == nullptr)) return;
+    const bool plain = pointer != nullptr && alignment == 0 && thread.full != nullptr;
+    if (likely(plain && thread.events.may_skip_stamp()) && image.is_alone())
+        return put_quick(thread, out, call, size, pointer, stack);
     reap_tag tag = alignment != 0 ? REAP_TAG_ALIGNED : REAP_TAG_ALLOC;
-    if (pointer == nullptr) tag = REAP_TAG_FAILED;
+    if (unlikely(pointer == nullptr)) tag = REAP_TAG_FAILED;
     *out++ = format::hot_tag(tag, call);
-    out = thread.events.put_stamp(out, after);
-    out = format::put_varint(out, size);
-    if (pointer != nullptr) out = thread.events.put_address(out, pointer);
-    out = format::put_varint(out, stack);
+    out = thread.events.put_stamp(out, image.now());
+    out = format::put_short_varint(out, size);
+    if (likely(pointer != nullptr)) out = thread.events.put_address(out, pointer);
+    out = format::put_short_varint(out, stack);
     if (tag == REAP_TAG_ALIGNED)
         out = format::put_varint(out, static_cast<uint64_t>(__builtin_ctzll(alignment)));
     thread.events.commit(out);
@@ -207,7 +243,7 @@ bool note_free(reap_call call, void *pointer) noexcept {
     ThreadState &thread = thread_state;
     const Permit permit(thread);
     if (permit.granted() && image.full()) {
-        record_free(thread, call, pointer, image.now());
+        record_free(thread, call, pointer);
     } else {
         count_free(thread, call);
         // Sized and aligned deletes are rare, so the end of a sample has no duration.
@@ -222,6 +258,10 @@ bool note_free(reap_call call, void *pointer) noexcept {
 void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept {
     if (pointer == nullptr || is_bootstrap(pointer)) return;
     ThreadState &thread = thread_state;
+    if (likely(records_all(thread))) {
+        record_free(thread, call, pointer);
+        return release(pointer);
+    }
     if (is_nested(thread)) return release(pointer);
     const Permit permit(thread);
     if (!permit.granted()) {
@@ -230,7 +270,7 @@ void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept 
         return;
     }
     if (image.full()) {
-        record_free(thread, call, pointer, image.now());
+        record_free(thread, call, pointer);
         release(pointer);
         return;
     }
@@ -263,15 +303,16 @@ void *realloc_slow(reap_call call, void *pointer, size_t size) {
     void *moved = call_realloc(pointer, size);
     const uint64_t after = full || watched || sampled ? image.now() : 0;
     const bool freed = moved == nullptr && size == 0;
+    const void *frame = __builtin_frame_address(0);
     if (freed) thread.note_failure(size);
 
     if (full) {
         if (moved != nullptr) {
-            record_reallocation(thread, call, pointer, moved, size, before, after);
+            record_reallocation(thread, call, pointer, moved, size, before, after, frame);
         } else if (freed) {
             record_free(thread, call, pointer, before);
         } else {
-            record_allocation(thread, call, size, 0, nullptr);
+            record_allocation(thread, call, size, 0, nullptr, frame);
         }
         return moved;
     }
@@ -294,7 +335,7 @@ void *realloc_slow(reap_call call, void *pointer, size_t size) {
             image.watched.add(pointer); // the call failed: the block is still allocated
         }
     }
-    if (sampled) record_sample(thread, call, size, moved, start, after);
+    if (sampled) record_sample(thread, call, size, moved, start, after, frame);
     return moved;
 }
 

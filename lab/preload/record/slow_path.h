@@ -11,13 +11,23 @@
 namespace reap::preload {
 
 // Whether the thread may record now. Initialises a new thread first.
-bool ready(ThreadState &thread) noexcept;
+REAP_COLD bool make_ready(ThreadState &thread) noexcept;
+inline bool ready(ThreadState &thread) noexcept {
+    const bool running = thread.phase == Phase::Recording && !thread.busy && !image.is_copy();
+    return likely(running) || make_ready(thread);
+}
 
 // Whether a call comes from an allocator's own operator, which has already been recorded.
 inline bool is_nested(ThreadState &thread) noexcept {
     if (likely(!thread.inside_operator)) return false;
     thread.called_back = true;
     return true;
+}
+
+// Whether the thread records in full depth, and may do so now: nearly always then.
+inline bool records_all(const ThreadState &thread) noexcept {
+    return image.full() && thread.phase == Phase::Recording && !thread.busy && !thread.inside_operator &&
+           !image.is_copy();
 }
 
 // The thread's permission to record during a call. A thread that has ended borrows idle counters for it. (If
@@ -28,7 +38,7 @@ class Permit {
     explicit Permit(ThreadState &thread) noexcept
         : thread_(thread), borrowed_(thread.phase == Phase::Ended), granted_(ready(thread)) {}
     ~Permit() {
-        if (borrowed_) image.leave(thread_);
+        if (unlikely(borrowed_)) image.leave(thread_);
     }
     Permit(const Permit &) = delete;
     Permit &operator=(const Permit &) = delete;
@@ -49,19 +59,24 @@ inline void refund_impossible(ThreadState &thread, size_t size) noexcept {
 // Counts an allocation in the thread's own counters.
 void count_allocation(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept;
 
-// Triage: `pointer` was sampled.
+// Triage: `pointer` was sampled. For `frame` see Image::intern_stack.
 void record_sample(ThreadState &thread, reap_call call, size_t size, void *pointer, uint64_t before,
-                   uint64_t after) noexcept;
+                   uint64_t after, const void *frame) noexcept;
 
 // Full depth: an allocation has returned. `alignment` is 0 if none was requested.
-void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
-                       void *pointer) noexcept;
+void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment, void *pointer,
+                       const void *frame) noexcept;
 
 // Allocates by calling `invoke`, and records the call. Holds nothing while `invoke` runs, so that an operator
 // new may throw through here.
 template <class Invoke>
 [[gnu::noinline]] void *allocate_slow(reap_call call, size_t size, size_t alignment, Invoke invoke) {
     ThreadState &thread = thread_state;
+    if (likely(size >> 47 == 0 && records_all(thread))) {
+        void *pointer = invoke();
+        record_allocation(thread, call, size, alignment, pointer, __builtin_frame_address(0));
+        return pointer;
+    }
     if (is_nested(thread)) return invoke();
     refund_impossible(thread, size);
     const Permit permit(thread);
@@ -72,7 +87,7 @@ template <class Invoke>
     }
     if (image.full()) {
         void *pointer = invoke();
-        record_allocation(thread, call, size, alignment, pointer);
+        record_allocation(thread, call, size, alignment, pointer, __builtin_frame_address(0));
         return pointer;
     }
     if (thread.budget >= 0) {
@@ -84,7 +99,7 @@ template <class Invoke>
     void *pointer = invoke();
     const uint64_t after = image.now();
     count_allocation(thread, call, size, pointer != nullptr);
-    record_sample(thread, call, size, pointer, before, after);
+    record_sample(thread, call, size, pointer, before, after, __builtin_frame_address(0));
     return pointer;
 }
 

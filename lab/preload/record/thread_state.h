@@ -28,6 +28,12 @@ struct RequestState {
     uint64_t bytes = 0;
 };
 
+// What a thread needs in full depth alone.
+struct FullDepth {
+    KnownStack known;
+    uint32_t stack_places[REAP_STACK_PLACES]; // of the thread's block of events
+};
+
 // The initial state is valid: the budget runs out at the first allocation, and mask 0 triggers at the first
 // free, so a thread enters the slow path before it needs anything here.
 struct ThreadState {
@@ -49,7 +55,7 @@ struct ThreadState {
     uint64_t began = 0; // ticks
     reap_block_header *counts_block = nullptr;
     RequestState request;
-    KnownStack *known = nullptr; // mapped at the first event in full depth, and passed on like the counters
+    FullDepth *full = nullptr; // mapped at the first event in full depth, and passed on like the counters
     int64_t sampled_until = 0; // all gaps drawn so far: drawn - budget is the bytes this thread has allocated
     uint64_t last_sample = 0;  // ticks
     Period period;
@@ -86,7 +92,7 @@ struct Handover {
     size_t exact;
     uint32_t number;
     bool counts_large;
-    KnownStack *known;
+    FullDepth *full;
     reap_block_header *next;
 
     static Handover *of(reap_block_header *block) noexcept {
@@ -96,7 +102,19 @@ struct Handover {
     }
 };
 
-// Marks the thread as being inside the recorder and preserves the program's errno.
+// Marks the thread as being inside the recorder.
+class Busy {
+  public:
+    explicit Busy(ThreadState &thread) noexcept : thread_(thread) { thread_.busy = true; }
+    ~Busy() { thread_.busy = false; }
+    Busy(const Busy &) = delete;
+    Busy &operator=(const Busy &) = delete;
+
+  private:
+    ThreadState &thread_;
+};
+
+// The same, and preserves the program's errno.
 class Inside {
   public:
     explicit Inside(ThreadState &thread) noexcept : thread_(thread) { thread_.busy = true; }

@@ -37,9 +37,10 @@ class KnownStackTest : public testing::Test {
 
 TEST_F(KnownStackTest, ForgetsFramesThatWereLeft) {
     fill(kPlain, kPlain);
-    EXPECT_EQ(known->unchanged(at(7)), 3u);
-    EXPECT_EQ(known->unchanged(at(8)), 2u);
-    EXPECT_EQ(known->unchanged(at(24)), 0u);
+    EXPECT_EQ(known->unchanged(at(8)), 3u);
+    EXPECT_EQ(known->unchanged(at(9)), 2u);
+    EXPECT_EQ(known->unchanged(at(24)), 1u);
+    EXPECT_EQ(known->unchanged(at(25)), 0u);
 }
 
 TEST_F(KnownStackTest, AnotherReturnAddressChangesTheFramesFromThereInwards) {

@@ -22,9 +22,9 @@ namespace {
 constexpr size_t kMaxFrames = 128;
 
 // Numbers edges, and tells what a number stands for.
-class CheckedEdges final : public Unwinder::Edges {
+class CheckedEdges {
   public:
-    uint32_t intern(uint32_t parent, uint64_t address) noexcept override {
+    uint32_t intern(uint32_t parent, uint64_t address) noexcept {
         const LockGuard guard(lock_);
         uint32_t id = table_.find(parent, address);
         if (id != 0) return id;
@@ -95,7 +95,8 @@ REAP_COLD void describe(const uint64_t *ours, size_t our_count, const uint64_t *
     const size_t count = walk_stack(theirs, kMaxFrames);
     if (known == nullptr) known = static_cast<KnownStack *>(map_private(sizeof(KnownStack)));
     uint32_t id = 0;
-    if (unwinder.intern(*known, kMaxFrames, edges, id)) {
+    const auto edge = [](uint32_t parent, uint64_t address) { return edges.intern(parent, address); };
+    if (unwinder.intern(*known, __builtin_frame_address(0), kMaxFrames, edge, id)) {
         uint64_t by_number[kMaxFrames];
         const size_t their_count = edges.frames(id, by_number);
         __atomic_fetch_add(&numbered, 1, __ATOMIC_RELAXED);

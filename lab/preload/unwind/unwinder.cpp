@@ -132,67 +132,81 @@ bool is_end(FrameRule rule) noexcept { return rule.cfa == Cfa::End || rule.cfa =
     return count;
 }
 
-[[gnu::noinline]] bool Unwinder::intern(KnownStack &known, size_t limit, Edges &edges,
-                                        uint32_t &id) noexcept {
-    Cursor at(__builtin_frame_address(0));
+bool Unwinder::find_changed(KnownStack &known, const void *frame, size_t limit, WalkStart &start,
+                            uint32_t &id) noexcept {
+    Cursor at(frame);
+    const uint64_t unloads = __atomic_load_n(&unloads_, __ATOMIC_ACQUIRE);
+    if (unlikely(unloading(unloads))) return false;
+    if (unlikely(known.unloads != unloads)) known.forget();
+    known.unloads = unloads;
     const bool on_main = on_main_stack(at.sp);
-    if (!on_main) {
+    if (unlikely(!on_main)) {
         if (!may_be_own_stack(at.sp)) return false;
         if (known.skipped != 0) {
             --known.skipped;
             return false;
         }
-        known.skipped = kSkippedAfterFailure;
     }
-    const uint64_t unloads = __atomic_load_n(&unloads_, __ATOMIC_ACQUIRE);
-    if (unlikely(unloading(unloads))) return false;
-    if (known.unloads != unloads) known.count = 0;
-    known.unloads = unloads;
+    // An entry point that did not leave its frame to the function that called us.
+    for (const CodeRange own = own_code(); unlikely(own.contains(at.pc));)
+        if (!at.follow(rule(at.pc))) return false;
+    start = {at.sp, at.pc, reinterpret_cast<const uint64_t *>(at.rbp_at)};
+    id = known.find_recent(start);
+    if (likely(id != 0)) return true;
     size_t same = known.unchanged(at.sp);
-    if (same != 0 && known.ends_outside && rule(known.frames[0].pc).cfa != Cfa::Outside) same = 0;
-
-    const CodeRange own = own_code();
-    StackReach reach;
-    size_t fresh = 0;
-    for (;;) {
-        if (at.pc == 0) return false; // how it ended is not remembered
-        FrameRule step;
-        if (fresh != 0 || !own.contains(at.pc)) {
-            while (same != 0 && known.frames[same - 1].sp < at.sp) --same;
-            if (same != 0 && known.frames[same - 1].sp == at.sp) {
-                const KnownFrame &frame = known.frames[same - 1];
-                if (!frame.needs_rbp || word(at.rbp_at) == frame.rbp) break;
-            }
-            if (fresh + same >= limit) return false; // `walk` cuts it
-            step = rule(at.pc);
-            known.fresh[fresh++] = {at.sp, at.pc, at.rbp_at, 0, step};
-            if (!reach.may_follow(at.sp)) return false; // `walk` ends here
-        } else {
-            step = rule(at.pc);
-        }
-        if (is_end(step)) {
-            // Of a stack that the program allocated itself nothing is remembered: it may be unmapped.
-            if (!on_main && below_thread_descriptor(at.sp) > kFirstFrames) return false;
-            same = 0;
-            known.ends_outside = step.cfa == Cfa::Outside;
-            break;
-        }
-        const uint64_t callee = at.sp;
-        const uint64_t most = step.cfa == Cfa::Rsp ? kMostFrame : kMostFrameByRbp;
-        if (!at.follow(step) || (!on_main && at.sp - callee > most)) return false;
-        if (fresh != 0) known.fresh[fresh - 1].cfa = at.sp;
-    }
-    known.skipped = 0;
-    id = same == 0 ? 0 : known.frames[same - 1].id;
+    if (known.ends_outside && same != 0 && rule(known.words[0].value).cfa != Cfa::Outside) same = 0;
     known.count = same;
-    bool remember = true;
-    while (fresh != 0) {
-        const FreshFrame &frame = known.fresh[--fresh];
-        id = edges.intern(id, frame.pc);
-        if (id == 0) return true; // no memory
-        remember = remember && known.append(frame, id);
+    if (on_main) return find_changed_on<true>(known, at, limit);
+    const bool found = find_changed_on<false>(known, at, limit);
+    known.skipped = found ? 0 : kSkippedAfterFailure;
+    return found;
+}
+
+template <bool kOnMain>
+bool Unwinder::find_changed_on(KnownStack &known, Cursor at, size_t limit) noexcept {
+    size_t same = known.count;
+    StackReach reach;
+    FreshFrame *fresh = known.fresh;
+    const uint64_t end = kMainStackEnd;
+    while (likely(at.pc != 0)) {
+        while (same != 0 && known.frames[same - 1].sp < at.sp) --same;
+        if (same != 0 && known.frames[same - 1].sp == at.sp) {
+            const KnownFrame &met = known.frames[same - 1];
+            if (likely(!met.needs_rbp) || word(at.rbp_at) == met.rbp) {
+                known.count = same;
+                known.fresh_count = static_cast<size_t>(fresh - known.fresh);
+                return true;
+            }
+        }
+        if (static_cast<size_t>(fresh - known.fresh) + same >= limit) return false; // `walk` cuts it
+        const FrameRule step = rule(at.pc);
+        fresh->sp = at.sp;
+        fresh->pc = at.pc;
+        fresh->rbp_at = at.rbp_at;
+        fresh->rule = step;
+        if (!kOnMain && !reach.may_follow(at.sp)) return false; // `walk` ends here
+        if (kOnMain && likely(step.cfa == Cfa::Rsp && step.rbp != SavedRbp::AtRbp)) {
+            // The same as `follow`, for nearly all frames.
+            const uint64_t cfa = at.sp + static_cast<uint64_t>(int64_t{step.cfa_offset});
+            if (unlikely(cfa <= at.sp || cfa > end)) return false;
+            if (step.rbp == SavedRbp::AtCfa)
+                at.rbp_at = cfa + static_cast<uint64_t>(int64_t{step.rbp_offset});
+            at.pc = word(cfa - 8);
+            at.sp = cfa;
+        } else if (unlikely(is_end(step))) {
+            // Of a stack that the program allocated itself nothing is remembered: it may be unmapped.
+            if (!kOnMain && below_thread_descriptor(at.sp) > kFirstFrames) return false;
+            known.ends_outside = step.cfa == Cfa::Outside;
+            known.count = 0;
+            known.fresh_count = static_cast<size_t>(fresh - known.fresh) + 1;
+            return true;
+        } else {
+            const uint64_t most = step.cfa == Cfa::Rsp ? kMostFrame : kMostFrameByRbp;
+            if (!at.follow(step) || (!kOnMain && at.sp - fresh->sp > most)) return false;
+        }
+        fresh++->cfa = at.sp;
     }
-    return true;
+    return false; // how it ended is not remembered
 }
 
 bool Unwinder::missed_unload() const noexcept {

@@ -20,21 +20,21 @@ class Unwinder {
     // See walk_stack.
     size_t walk(uint64_t *frames, size_t limit) noexcept;
 
-    // Numbers the edges of stacks: the same (parent, return address) has the same number, and 0 stands for
-    // none.
-    class Edges {
-      public:
-        virtual uint32_t intern(uint32_t parent, uint64_t address) noexcept = 0;
-
-      protected:
-        ~Edges() = default;
-    };
-
     // Numbers the frames that `walk` would return, from the outermost inwards, and sets `id` to the number of
-    // the whole stack; 0 if there is no memory. Frames that are as they were at the last call with `known`
-    // are not walked again. False if the stack is one for `walk`: neither the main stack nor the one that the
-    // C library gave the thread, too deep, or unsupported. `known` belongs to the thread.
-    bool intern(KnownStack &known, size_t limit, Edges &edges, uint32_t &id) noexcept;
+    // the whole stack; 0 if there is no memory. `edge(parent, return address)` numbers one: the same for the
+    // same, and 0 is none. Frames that are as they were at the last call with `known` are not walked again.
+    // False if the stack is one for `walk`: neither the main stack nor the one that the C library gave the
+    // thread, too deep, or unsupported. `known` belongs to the thread. `frame` is what
+    // __builtin_frame_address(0) is in the function where the walk begins: with its caller.
+    template <class Edge>
+    bool intern(KnownStack &known, const void *frame, size_t limit, Edge edge, uint32_t &id) noexcept {
+        id = 0;
+        WalkStart start;
+        if (!find_changed(known, frame, limit, start, id)) return false;
+        if (likely(id != 0)) return true;
+        id = number_changed(known, edge, start);
+        return true;
+    }
 
     // How many stacks had a frame whose rule is unsupported, about.
     [[nodiscard]] uint64_t unsupported() const noexcept { return unsupported_; }
@@ -53,6 +53,27 @@ class Unwinder {
   private:
     struct Cursor;
 
+    // Sets `id`, which is 0 before, if the stack is a recent one. Else leaves in `known` the frames that have
+    // not changed, and in `fresh` those that are to be numbered.
+    bool find_changed(KnownStack &known, const void *frame, size_t limit, WalkStart &start,
+                      uint32_t &id) noexcept;
+    template <bool kOnMain>
+    bool find_changed_on(KnownStack &known, Cursor at, size_t limit) noexcept;
+    template <class Edge>
+    [[gnu::noinline]] static uint32_t number_changed(KnownStack &known, Edge edge,
+                                                     const WalkStart &start) noexcept {
+        const size_t callers = known.count;
+        uint32_t id = callers == 0 ? 0 : known.frames[callers - 1].id;
+        bool remember = true;
+        for (size_t fresh = known.fresh_count; fresh != 0;) {
+            const FreshFrame &changed = known.fresh[--fresh];
+            id = edge(id, changed.pc);
+            if (id == 0) break; // no memory
+            remember = remember && known.append(changed, id);
+        }
+        if (remember && id != 0) known.add_recent(start, callers);
+        return id;
+    }
     FrameRule rule(uint64_t return_address) noexcept;
     FrameRule decode(uint64_t return_address) noexcept;
     size_t walk_by_libgcc(uint64_t *frames, size_t limit) noexcept;

@@ -1,0 +1,95 @@
+// Concern: a recent stack is found again only while every word is as it was that the walk had read.
+#include "known_stack.h"
+
+#include <gtest/gtest.h>
+#include <memory>
+
+namespace {
+
+using reap::preload::Cfa;
+using reap::preload::FrameRule;
+using reap::preload::KnownStack;
+using reap::preload::SavedRbp;
+using reap::preload::WalkStart;
+
+// An outer frame that is known, and below it two frames that were walked last. Each has 64 bytes.
+class RecentStacksTest : public testing::Test {
+  protected:
+    RecentStacksTest() { fill(kPlain); }
+
+    void fill(FrameRule middle) {
+        words[12] = at(20);
+        known->append({at(24), words[23] = 0x401001, at(12), at(32), kPlain}, 1);
+        known->append({at(16), words[15] = 0x401002, at(12), at(24), middle}, 2);
+        known->append({at(8), words[7] = 0x401003, at(12), at(16), kPlain}, 3);
+        known->add_recent(start(), 1);
+    }
+    [[nodiscard]] uint64_t at(size_t word) const { return reinterpret_cast<uint64_t>(&words[word]); }
+    [[nodiscard]] WalkStart start() const { return {at(8), words[7], &words[12]}; }
+    [[nodiscard]] uint32_t found() const { return known->find_recent(start()); }
+
+    static constexpr FrameRule kPlain{64, 0, Cfa::Rsp, SavedRbp::Unchanged};
+    static constexpr FrameRule kFramed{64, 0, Cfa::Rbp, SavedRbp::Unchanged};
+    uint64_t words[40] = {};
+    std::unique_ptr<KnownStack> known = std::make_unique<KnownStack>();
+};
+
+TEST_F(RecentStacksTest, IsFoundWhileNothingHasChanged) {
+    EXPECT_EQ(found(), 3u);
+    EXPECT_EQ(found(), 3u);
+}
+
+TEST_F(RecentStacksTest, IsNotFoundWithAnotherReturnAddressAnywhere) {
+    for (const size_t word : {7, 15, 23}) {
+        ++words[word];
+        EXPECT_EQ(found(), 0u) << word;
+        --words[word];
+    }
+    EXPECT_EQ(found(), 3u);
+}
+
+TEST_F(RecentStacksTest, IsNotFoundAtAnotherStackPointer) {
+    EXPECT_EQ(known->find_recent({at(9), words[7], &words[12]}), 0u);
+}
+
+TEST_F(RecentStacksTest, IsNotFoundBelowAnotherKnownFrame) {
+    known->frames[0].id = 9;
+    EXPECT_EQ(found(), 0u);
+    known->frames[0].id = 1;
+    known->frames[0].sp += 16;
+    EXPECT_EQ(found(), 0u);
+    known->frames[0].sp -= 16;
+    EXPECT_EQ(found(), 3u);
+    known->count = 0;
+    EXPECT_EQ(found(), 0u);
+}
+
+TEST_F(RecentStacksTest, IsForgotten) {
+    known->recent.forget();
+    EXPECT_EQ(found(), 0u);
+    known->add_recent(start(), 1);
+    EXPECT_EQ(found(), 3u);
+}
+
+TEST_F(RecentStacksTest, RbpMattersIfAFrameReadsIt) {
+    words[12] += 8;
+    EXPECT_EQ(found(), 3u);
+    known->count = 0;
+    fill(kFramed);
+    EXPECT_EQ(found(), 3u);
+    words[12] += 8;
+    EXPECT_EQ(found(), 0u);
+}
+
+TEST_F(RecentStacksTest, TwoStacksThatBeginAtTheSamePlaceAreKeptBoth) {
+    words[15] = 0x402002;
+    known->count = 1;
+    known->append({at(16), 0x402002, at(12), at(24), kPlain}, 4);
+    known->append({at(8), words[7], at(12), at(16), kPlain}, 5);
+    known->add_recent(start(), 1);
+    EXPECT_EQ(found(), 5u);
+    words[15] = 0x401002;
+    EXPECT_EQ(found(), 3u);
+}
+
+} // namespace
