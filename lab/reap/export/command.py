@@ -97,7 +97,7 @@ def _rendered(recording: "native.Recording", form: str, measure: "Measure | None
 
     header = recording.header()
     comment = f"reap export {file.name}"
-    return pprof.render(tree, measure or "bytes", header["start_unix_ns"], header["seconds"], comment)
+    return pprof.render(tree, measure or "bytes", header.start_unix_ns, header.seconds, comment)
 
 
 _TABLES = ("stacks.parquet", "events.parquet")
@@ -134,7 +134,7 @@ def _warn(recording: "native.Recording") -> None:
     """What must be known of the figures, on standard error."""
     from reap import native
 
-    if recording.header()["depth"] != native.FULL:
+    if recording.header().depth != native.FULL:
         click.echo(
             "note: a triage recording: stacks are estimated from samples (--depth full has all)", err=True
         )

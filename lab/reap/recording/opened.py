@@ -41,9 +41,9 @@ class OpenRecording:
         self._tree = self._recording.calls(0.0)
         self._calls: Calls | None = None
         header = self._recording.header()
-        self.depth: Literal["triage", "full"] = "full" if header["depth"] == native.FULL else "triage"
+        self.depth: Literal["triage", "full"] = "full" if header.depth == native.FULL else "triage"
         """In triage all but the program's own sizes and addresses is estimated from samples."""
-        self.seconds: float = header["seconds"]
+        self.seconds: float = header.seconds
 
     def stacks(self) -> dict[str, NDArray[Any]]:
         """A row for each stack that allocated, as columns for a data frame.

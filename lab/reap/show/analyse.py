@@ -20,7 +20,7 @@ def flame(recording: native.Recording) -> Flame | None:
     if not tree.parents:
         return None
     functions = [place.function for place in tree.places]
-    return _cut(tree, functions, LEAST, MOST, estimated=recording.header()["depth"] != native.FULL)
+    return _cut(tree, functions, LEAST, MOST, estimated=recording.header().depth != native.FULL)
 
 
 def thinned(held: Flame, most: int) -> Flame:

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.workloads.records import Git
 
@@ -159,7 +160,7 @@ def _git(source: Git, *words: str, must: bool = True) -> subprocess.CompletedPro
         )
     except subprocess.TimeoutExpired:
         raise UnreachableError(
-            f"the source of {_name(source)} did not arrive within {_PATIENCE:.0f} s",
+            f"the source of {_name(source)} did not arrive within {units.about(_PATIENCE)}",
             "try again",
             ExitCode.TIMED_OUT,
         ) from None

@@ -34,7 +34,7 @@ def test_programs_have_sigbus_for_themselves(tmp_path, depth, how):
     done = recorded(tmp_path, depth, *argv)
     seen = done.outcome
     assert (alone.status, alone.stdout_digest) == (seen.status, seen.stdout_digest), (alone, seen)
-    assert done.recording.header()["stop_reason"] == 0
+    assert done.recording.header().stop_reason == 0
     assert done.objects > 0
 
 
@@ -52,5 +52,5 @@ def test_a_truncated_recording_is_shown_with_one_message(tmp_path):
 
 def test_the_reason_names_no_error_where_there_was_none(tmp_path):
     done = recorded(tmp_path, "full", target("fragile"), "sandbox", "strict")
-    assert done.recording.header()["stop_reason"] == native.STOP_SANDBOX
+    assert done.recording.header().stop_reason == native.STOP_SANDBOX
     assert not any("(0;" in note for note in done.profile.notes)

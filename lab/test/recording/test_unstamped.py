@@ -36,8 +36,8 @@ def test_blocks_that_a_new_thread_frees_have_been_allocated_before(tmp_path, wor
     program = compile_c("replaces", PROGRAM, ["-O1", "-fno-builtin", "-pthread"])
     done = recorded(tmp_path, "full", program, str(ROUNDS), *words)
     assert done.outcome.status == 0
-    assert done.totals["unmatched_frees"] == 0
+    assert done.totals.unmatched_frees == 0
     assert {low: objects for low, _, objects, _ in done.recording.sizes()}[3001] == 200 * ROUNDS
-    assert 100 <= done.totals["max_objects"] <= 110
+    assert 100 <= done.totals.in_use.max_objects <= 110
     payload = done.path.stat().st_size - 2 * 65536
-    assert words or payload < 7 * done.totals["events"]
+    assert words or payload < 7 * done.totals.events

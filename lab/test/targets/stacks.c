@@ -1,4 +1,5 @@
-/* Allocates from known stacks: what each function keeps, frees at once, or needs for a moment is in its name. */
+/* Allocates from known stacks: what each function keeps, frees at once, or needs for a moment is in its name.
+ */
 #include <stdlib.h>
 
 #define APART __attribute__((noinline, noclone))
