@@ -68,7 +68,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`did you mean jemalloc? `, to stand before a hint; empty where no known name resembles the word."""
     import difflib  # not for `reap --help`
 
-    near = difflib.get_close_matches(word.lower(), known, n=1)
+    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.65)
     return f"did you mean {near[0]}? " if near else ""
 
 

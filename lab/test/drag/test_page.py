@@ -75,7 +75,7 @@ def profile_of(*levels: DragLevel, processes: int = 1) -> DragProfile:
 
 def test_the_result_comes_before_the_table():
     shown = flat(printed(terminal.render, profile_of(level())))
-    assert shown.index("Total drag 2.500.") < shown.index("freed at once")
+    assert shown.index("Total drag 2.50.") < shown.index("freed at once")
 
 
 def test_a_site_has_no_more_than_all_of_the_drag():

@@ -81,20 +81,33 @@ def ready(tell: Callable[[str], None]) -> Path:
 
 
 def for_all_users(engine: Path, folder: Path) -> Path:
-    """The engine where every user may run it: a copy in `folder` if root keeps it where others may not look.
+    """The engine where every user may run it: in `folder` if root keeps it where others may not look.
 
-    Only root's programs become other users.
+    Only root's programs become other users. Throws ReapError where there is no room for it.
     """
     ways = [engine, *engine.parents]
     if os.geteuid() != 0 or all(way.stat().st_mode & stat.S_IXOTH for way in ways):
         return engine
     copy = folder / "engine"
-    shutil.copytree(engine, copy, symlinks=True)
+    try:
+        shutil.copytree(engine, copy, symlinks=True, copy_function=_link_or_copy)
+    except OSError as error:
+        raise ReapError(
+            f"the drag engine cannot be copied to {folder}: {error.strerror or error}",
+            "make room there, or set TMPDIR to a folder with room",
+        ) from error
     copy.chmod(0o755)
     for file in copy.iterdir():
         if not file.is_symlink():
             file.chmod(0o755)
     return copy
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
 
 
 def require() -> None:

@@ -64,7 +64,7 @@ def test_the_budget_bounds_what_comes_after_the_rounds(tmp_path, monkeypatch):
     assert sum(run.seconds for run in runs) <= 4.0
     assert ran.notes == ["the budget of 4 s left no time for 2 of 2 runs in simulated caches"]
     assert "then 2 sampled runs, then 2 runs in simulated caches, each some 50 times as long" in said[0]
-    assert said[0].split()[2] == "33", "25 in rounds, 4 warm-ups, 2 sampled, 2 simulated"
+    assert "runs as often as 4 s allow: a warm-up" in said[0]
     with Folder.resume(tmp_path / "e") as folder:
         again = runner.Runner(folder, Hears(), Clockwork(folder))
         again.run()
