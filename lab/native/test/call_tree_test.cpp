@@ -42,7 +42,7 @@ struct Read {
     CallTree tree;
 };
 
-Payload one_image() {
+Payload nested_image() {
     return Payload()
         .image(-1, 0, "/bin/prog")
         .frame(1, 0x1000, 0)
@@ -53,7 +53,7 @@ Payload one_image() {
 
 TEST(CallTree, HasEveryStackWithWhatItAllocated) {
     TraceBuilder trace;
-    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, nested_image());
     trace.block(REAP_BLOCK_EVENTS, {},
                 Payload()
                     .alloc(10, 0x100, 100, 3)
@@ -85,7 +85,7 @@ TEST(CallTree, HasEveryStackWithWhatItAllocated) {
 
 TEST(CallTree, ProcessesOfOneExecutableAreOneRoot) {
     TraceBuilder trace;
-    trace.block(REAP_BLOCK_DEFINITIONS, {.image = 0}, one_image());
+    trace.block(REAP_BLOCK_DEFINITIONS, {.image = 0}, nested_image());
     trace.block(REAP_BLOCK_DEFINITIONS, {.image = 1}, Payload().image(0, REAP_IMAGE_FORKED, "/bin/prog"));
     trace.block(REAP_BLOCK_DEFINITIONS, {.image = 2},
                 Payload().image(-1, 0, "/bin/other").frame(1, 0x1000, 0));
@@ -101,7 +101,7 @@ TEST(CallTree, ProcessesOfOneExecutableAreOneRoot) {
 
 TEST(CallTree, WhatIsPrunedGoesToItsCaller) {
     TraceBuilder trace;
-    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, nested_image());
     Payload events;
     for (uint64_t i = 0; i < 99; ++i) events.alloc(10 + i, 0x1000 + 0x100 * i, 100, 3);
     trace.block(REAP_BLOCK_EVENTS, {}, events.alloc(200, 0x100, 1, 4));
@@ -118,7 +118,7 @@ TEST(CallTree, WhatIsPrunedGoesToItsCaller) {
 
 TEST(CallTree, AStackThatNobodyKnowsHasAPlaceOfItsOwn) {
     TraceBuilder trace;
-    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, nested_image());
     trace.block(REAP_BLOCK_EVENTS, {}, Payload().alloc(10, 0x100, 100, 0).alloc(20, 0x200, 5, 4000000));
     const Read read(trace);
     ASSERT_EQ(read.tree.parents.size(), 2u);
@@ -127,7 +127,7 @@ TEST(CallTree, AStackThatNobodyKnowsHasAPlaceOfItsOwn) {
 
 TEST(EventRows, AreInOrderAndReferToTheirStacks) {
     TraceBuilder trace;
-    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, nested_image());
     trace.block(REAP_BLOCK_EVENTS, {.thread = 0}, Payload().alloc(10, 0x100, 100, 3).free(40, 0x100));
     trace.block(REAP_BLOCK_EVENTS, {.thread = 1}, Payload().alloc(20, 0x200, 50, 4).alloc(30, 0x300, 1));
     Read read(trace);
