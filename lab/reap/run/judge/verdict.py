@@ -24,15 +24,17 @@ def diagnose(
     comparison: Comparison | None,
     *,
     command: list[str],
+    again: Sequence[str] = (),
     collections: Sequence[Collector] = (),
 ) -> Diagnosis:
     """Judge a program by what was recorded, by what was compared, or by both.
 
     Pure: the same records give the same verdict. The first rule of `rules.RULES` that applies decides;
     the evidence lists the figures behind it, and what limits them. `command` is the measured program's
-    command line, for the command to type next; `collections` are its garbage collectors.
+    command line and `again` what names it on another, for the command to type next; `collections` are its
+    garbage collectors.
     """
-    facts = Facts(profile, comparison, command)
+    facts = Facts(profile, comparison, command, again)
     finding = next(rule for rule in RULES if rule.applies(facts)).says(facts)
     return Diagnosis(
         headline=finding.headline,
