@@ -73,6 +73,21 @@ def test_loads_of_a_server_may_be_short() -> None:
     assert not rules.Facts(profile, comparison, COMMAND, SERVER).too_short
 
 
+def test_the_allocator_that_the_program_has_by_itself_is_never_advised() -> None:
+    """By chance it may look faster."""
+    own = jemalloc(0.8, provider="/usr/lib/libjemalloc.so.2", itself=True)
+    said = "jemalloc is the malloc that prog has by itself (/usr/lib/libjemalloc.so.2): it is compared with "
+    comparison = comparison_of([own], command=["/opt/prog"])
+    alone = diagnose(None, comparison, command=COMMAND)
+    assert alone.headline == "inconclusive"
+    assert f"{said}itself, and glibc was not measured." in alone.paragraph
+    assert "jemalloc takes" not in alone.paragraph
+    beside = diagnose(None, comparison_of([own, side_of("mimalloc", 0.9)]), command=COMMAND)
+    assert beside.headline == "switch the allocator"
+    assert "mimalloc takes 10.0 % less CPU time" in beside.paragraph
+    assert "jemalloc gains" not in beside.paragraph
+
+
 def test_every_rule_is_met_by_some_situation() -> None:
     assert {rule.name for rule in rules.RULES} == {case.rule for case in SITUATIONS}
 

@@ -105,6 +105,19 @@ def test_redis(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("at-*"))
 
 
+def test_the_allocator_that_a_server_is_linked_to_is_compared_with_itself(tmp_path: Path) -> None:
+    """Debian's redis-server is linked to jemalloc."""
+    redis = ("--server", 'redis-server --port {port} --save ""', "--ready", "tcp")
+    load = ("--load", "redis-benchmark -p {port} -q -n 1000 -t set")
+    done = reap(
+        "compare", "-n", "2", "--loads", "1", "-a", "glibc,jemalloc,reap", *redis, *load, cwd=tmp_path
+    )
+    assert done.returncode == ExitCode.OK, done.stderr
+    said = " ".join(done.stdout.split())
+    assert said.count("it is compared with itself, and glibc was not measured") == 1
+    assert "jemalloc is the malloc that redis-server has by itself (/" in said
+
+
 @pytest.mark.parametrize(
     ("mode", "more", "said"),
     [

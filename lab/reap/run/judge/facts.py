@@ -46,8 +46,9 @@ class Facts:
 
     @cached_property
     def compared(self) -> list[Side]:
-        """The allocators whose figures can be trusted."""
-        return self.sides(Standing.GAIN, Standing.NONE, Standing.INCONCLUSIVE)
+        """The other allocators whose figures can be trusted."""
+        found = self.sides(Standing.GAIN, Standing.NONE, Standing.INCONCLUSIVE)
+        return [side for side in found if not side.itself]
 
     @cached_property
     def best(self) -> Side | None:

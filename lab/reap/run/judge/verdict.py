@@ -38,7 +38,9 @@ def diagnose(
     finding = next(rule for rule in RULES if rule.applies(facts)).says(facts)
     return Diagnosis(
         headline=finding.headline,
-        paragraph=" ".join([*finding.sentences, *_of_collectors(facts, collections), *_of_growth(facts)]),
+        paragraph=" ".join(
+            [*finding.sentences, *_of_collectors(facts, collections), *_of_growth(facts), *_of_itself(facts)]
+        ),
         evidence=[*_of_sampling(facts), *_of_comparison(facts), *_of_recording(facts)],
         next_step=finding.next_step,
         next_command=finding.next_command,
@@ -58,6 +60,14 @@ def _of_collectors(facts: Facts, collections: Sequence[Collector]) -> list[str]:
 def _of_growth(facts: Facts) -> list[str]:
     grown = growth(facts.profile) if facts.profile else None
     return [words.growth(grown)] if grown else []
+
+
+def _of_itself(facts: Facts) -> list[str]:
+    """Allocators that are the baseline again."""
+    comparison = facts.comparison
+    if comparison is None:
+        return []
+    return [phrases.itself(side, comparison) for side in comparison.sides if side.itself]
 
 
 def _of_sampling(facts: Facts) -> list[Evidence]:
