@@ -16,6 +16,7 @@ from reap.experiment.runner import InterruptedRunError, Listener
 from reap.launch.records import Outcome
 from reap.recording import read, record, watch
 from reap.recording.analyse.profile import profile as analyse
+from reap.recording.naming import as_started
 from reap.run.records import Measured
 from reap.wall import collectors_run
 from reap.wall.records import Collector
@@ -57,7 +58,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
             f"give it more with --timeout; what it did until then: reap show {folder.path / RECORDING}",
             ExitCode.TIMED_OUT,
         )
-    recorded = analyse(read.read(folder.path / RECORDING), folder.spec.program.command)
+    recorded = as_started(analyse(read.read(folder.path / RECORDING), folder.spec.program.command))
     try:
         collections = _heard_once(folder, listener.say)
         compared = run.compare(folder, listener)

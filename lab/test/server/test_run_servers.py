@@ -62,6 +62,8 @@ def test_redis(here: Path) -> None:
     answer = json.loads((here / "x.json").read_text())["answers"][0]
     (process,) = answer["profile"]["processes"]
     assert process["command"][0] == "redis-server"
+    assert process["name"] == "redis-server"  # Debian's is a link to redis-check-rdb
+    assert "redis-check-rdb" not in json.dumps(answer)
     assert process["totals"]["total_objects"] > 2000  # a request has some
     (side,) = answer["comparison"]["sides"]
     assert set(side["ratios"]) == {"cpu", "cpu_per_request", "peak_resident", "minor_faults"}
