@@ -25,11 +25,12 @@ class Verification(Record):
     notes: list[str] = []
 
 
-def judge(allocator: Allocator, heap: Heap, *, replaces: bool = True) -> Verification:
+def judge(allocator: Allocator, heap: Heap, *, replaces: bool = True, started: str = "") -> Verification:
     """Compares what the probe saw with what was asked for. The first executable is the program's own.
 
     Where variables alone are set, or commands are compared and not allocators (`replaces` is False), nothing
-    is to be replaced: any allocator may serve malloc, one in the program too.
+    is to be replaced: any allocator may serve malloc, one in the program too. `started` is the file that was
+    executed: a program that it is a link to has its name.
     """
     if not allocator.library and (allocator.environment or not replaces):
         served = next(iter(heap.values()), {})
@@ -45,7 +46,9 @@ def judge(allocator: Allocator, heap: Heap, *, replaces: bool = True) -> Verific
     served = heap[program]
     provider = served.get(MALLOC, "")
     if not _serves(allocator, provider):
-        return Verification(verified=False, provider=provider, problem=_why_not(allocator, program, provider))
+        return Verification(
+            verified=False, provider=provider, problem=_why_not(allocator, program, provider, started)
+        )
     # What stands in for a function calls the allocator.
     own = (provider, str(ALIGNED))
     strange = (name for name, file in served.items() if file and not any(_same(file, each) for each in own))
@@ -81,15 +84,16 @@ def _same(one: str, other: str) -> bool:
     return bool(one) and os.path.realpath(one) == os.path.realpath(other)
 
 
-def _why_not(allocator: Allocator, program: str, provider: str) -> str:
+def _why_not(allocator: Allocator, program: str, provider: str, started: str) -> str:
+    name = Path(started if _same(started, program) else program).name
     if _same(provider, program):
         return (
-            f"{Path(program).name} brings its own malloc, which a preload cannot replace: "
+            f"{name} brings its own malloc, which a preload cannot replace: "
             f"{allocator.name} would serve nothing"
         )
     if not allocator.library:
         return (
-            f"malloc of {Path(program).name} comes from {provider} without our doing, so the baseline is "
+            f"malloc of {name} comes from {provider} without our doing, so the baseline is "
             "that, and not the C library"
         )
     return f"malloc came from {provider or 'nowhere'} although {allocator.library} was preloaded"

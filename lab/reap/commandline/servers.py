@@ -13,17 +13,15 @@ from reap.base.errors import ExitCode, ReapError
 from reap.commandline import words
 from reap.commandline.experiments import SECONDS, decorated_by
 from reap.commandline.experiments import written as written_of
-from reap.experiment import naming
+from reap.experiment.once import service_alone
 from reap.launch import program as programs
 from reap.launch.program import Program
 from reap.launch.records import Launch
 from reap.server import ready
-from reap.server.records import LOADS, PORT, Server
+from reap.server.records import LOADS, PORT, READY_WITHIN, Server
 from reap.server.serve import under_load as under_load_again
-from reap.server.service import load_of, service_of
 
 NAMES = ("server", "ready", "load", "stop", "ready_within", "loads", "requests_per_load")
-_READY_WITHIN = 10.0
 
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
@@ -58,7 +56,7 @@ def options(verb: _Verb) -> _Verb:
         click.option(
             "--ready-within",
             type=SECONDS,
-            default=_READY_WITHIN,
+            default=READY_WITHIN,
             show_default=True,
             metavar="SECONDS",
             help="With --server: time for it to be ready.",
@@ -130,11 +128,6 @@ def asked(context: click.Context, given: dict[str, Any]) -> Server | None:
     )
 
 
-def words_of(context: click.Context) -> list[str]:
-    """`--server`, `--ready` and `--load` as they were given, for another command line."""
-    return [word for name in ("server", "ready", "load") for word in (f"--{name}", context.params[name])]
-
-
 @contextlib.contextmanager
 def under_load(server: Server, program: Program, chosen: Allocator) -> Iterator[int]:
     """The server on a free port and under this allocator, loaded again and again; yields its busiest process.
@@ -148,9 +141,7 @@ def under_load(server: Server, program: Program, chosen: Allocator) -> Iterator[
         allocator=chosen.library,
         environment=chosen.environment,
     )
-    (port,) = ready.free_ports(1)
-    own, load = (naming.filled(each, naming.ALONE) for each in (launch, load_of(server, launch, None)))
-    with under_load_again(service_of(server, own, load, port)) as pid:
+    with under_load_again(service_alone(server, launch, None)) as pid:
         yield pid
 
 

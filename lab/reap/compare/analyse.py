@@ -60,7 +60,7 @@ def decided(comparison: Comparison) -> bool:
     requests or memory over time are compared.
     """
     sides = [side for side in comparison.sides if trusted(side)]
-    return bool(sides) and all(_decided(side, comparison) for side in sides)
+    return bool(sides) and all(side.itself or _decided(side, comparison) for side in sides)
 
 
 def _decided(side: Side, comparison: Comparison) -> bool:

@@ -20,6 +20,7 @@ from reap.compare.levels import run as levels
 from reap.compare.levels.part import LevelsPart
 from reap.compare.levels.records import Fragmented
 from reap.compare.part import ComparisonPart
+from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
@@ -94,13 +95,13 @@ def compare(
             )
         result = levels.run(folder, listener) if folder.spec.matrix else comparing.compare(folder, listener)
     if isinstance(result, Comparison):
-        return _finish(result, folder.path, json_file, html_file, tables, force=force)
+        return _finish(result, folder, json_file, html_file, tables, force=force)
     return _finish_levels(result, folder.path, json_file, html_file, force=force)
 
 
 def _finish(
     comparison: Comparison,
-    folder: Path,
+    folder: Folder,
     json_file: Path | None,
     html_file: Path | None,
     tables: tuple[Path | None, Path | None],
@@ -118,8 +119,10 @@ def _finish(
             write_safely(path, made(comparison).encode(), force=force)
     render(reporting.console(json_file, html_file, *tables), comparison)
     reporting.say_files(json=json_file, html=html_file)
-    reporting.say_written("the runs", folder)
-    if not comparison.load:
+    reporting.say_written("the runs", folder.path)
+    if folder.spec.server is not None:
+        reporting.say_next(["reap", "run", *folder.spec.again])
+    else:
         reporting.say_next(["reap", "record", "-o", f"{title}.reap", "--", *comparison.command])
     code = experiments.exit_code(comparison)
     if comparing.compares_nothing(comparison):

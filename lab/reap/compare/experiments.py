@@ -134,10 +134,9 @@ def opened(
 
 def refuse_matrix(folder: Folder) -> None:
     """Throws ReapError for an experiment that only `reap compare` goes on with."""
-    if folder.spec.matrix is not None or folder.spec.server is not None:
-        what = "on fragmented heaps" if folder.spec.matrix is not None else "on a server under load"
+    if folder.spec.matrix is not None:
         raise ReapError(
-            f"{folder.path} is an experiment {what}",
+            f"{folder.path} is an experiment on fragmented heaps",
             f"go on with: reap compare --resume {folder.path}",
             ExitCode.USAGE,
         )

@@ -24,6 +24,8 @@ def standing(side: Side, comparison: Comparison) -> Standing:
     """What the comparison says of this allocator."""
     if not trusted(side):
         return Standing.UNTRUSTED
+    if side.itself:
+        return Standing.NONE
     if side.rounds < at.FEWEST_ROUNDS:
         return Standing.INCONCLUSIVE
     if gain(side, comparison) is not None:
@@ -37,6 +39,8 @@ def standing(side: Side, comparison: Comparison) -> Standing:
 
 def gain(side: Side, comparison: Comparison) -> Ratio | None:
     """The ratio in which this allocator is faster: proven, beyond noise, worth it. None where it is not."""
+    if side.itself:
+        return None
     for metric in TIMES:
         ratio = side.ratios.get(metric)
         if ratio is None or not sound(ratio) or slower_elsewhere(metric, side, comparison.worth):
@@ -65,7 +69,7 @@ def costs_heavy_memory(side: Side) -> bool:
 def saves_memory(side: Side, comparison: Comparison) -> bool:
     """Whether peak memory shrinks by so much that it is a reason by itself, at no cost in time."""
     memory = side.ratios.get("peak_resident")
-    if memory is None or not trusted(side) or side.rounds < at.FEWEST_ROUNDS:
+    if memory is None or side.itself or not trusted(side) or side.rounds < at.FEWEST_ROUNDS:
         return False
     return (
         _shrinks(memory, comparison)

@@ -1,5 +1,6 @@
 """Ratios in words. Every estimate has its interval beside it; nothing here decides."""
 
+from reap.allocators.records import DEFAULT
 from reap.answer.words import listed
 from reap.base import units
 from reap.base.records import Estimate
@@ -75,6 +76,15 @@ def resident(side: Side) -> str:
     beside = [amount(each.ratio.value, METRICS[each.metric]) for each in others]
     sizes = f"{units.size(first.value)} instead of {units.size(first.baseline)}"
     return f"{effect(side, first)}: {sizes}; beside it {listed(beside)}"
+
+
+def itself(side: Side, comparison: Comparison) -> str:
+    """That this allocator is the one that the program has anyway."""
+    program = comparison.command[0].rpartition("/")[2]
+    return (
+        f"{side.allocator} is the malloc that {program} has by itself ({side.provider}): it is compared with "
+        f"itself, and {DEFAULT} was not measured."
+    )
 
 
 def noise(comparison: Comparison, metric: str = "cpu") -> str:

@@ -1,5 +1,6 @@
 """Allocators compared on one program: runs the experiment, and draws the comparison from its runs."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,14 @@ def draw(
     reference = [*baseline.values(), *control.values()] or [warmups[spec.baseline.name]]
     exits = {run.outcome.status for run in reference}
     outputs = {run.outcome.stdout_digest for run in reference}
-    expected = _Expected(baseline=baseline, exits=exits, outputs=outputs, dropped=dropped)
+    probed = warmups.get(spec.baseline.name)
+    expected = _Expected(
+        baseline=baseline,
+        exits=exits,
+        outputs=outputs,
+        dropped=dropped,
+        provider=probed.outcome.malloc_provider if probed and _is_bare(spec) else "",
+    )
     allocators = {each.name: each for each in spec.allocators}
     sides = [
         _side(spec, name, allocators[arm.allocator], _by_round(measured, arm), warmups[name], expected)
@@ -79,7 +87,7 @@ def draw(
     return Comparison(
         workload=spec.workload,
         command=spec.program.command,
-        baseline=_name_of_baseline(spec, warmups.get(spec.baseline.name)),
+        baseline=_name_of_baseline(spec, probed),
         rounds=len(baseline),
         sides=sides,
         load=spec.server.load.command if spec.server else [],
@@ -151,6 +159,17 @@ class _Expected:
     exits: set[int]
     outputs: set[str]
     dropped: Mapping[str, str]
+    provider: str
+    """The file that serves malloc under the baseline; empty where that is no allocator by itself."""
+
+
+def _is_bare(spec: Spec) -> bool:
+    """Whether the baseline is the program as it is."""
+    return not spec.against and spec.baseline == Allocator(name=DEFAULT)
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    return bool(one and other) and os.path.realpath(one) == os.path.realpath(other)
 
 
 def _side(
@@ -180,6 +199,7 @@ def _side(
         same_output=same_output,
         same_exit=status is None,
         problem=problem,
+        itself=bool(allocator.library) and _is_same_file(verification.provider, expected.provider),
     )
 
 

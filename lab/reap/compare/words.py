@@ -37,6 +37,8 @@ def _verdict(side: Side, comparison: Comparison) -> str:
     standing = judge.standing(side, comparison)
     if standing is judge.Standing.UNTRUSTED:
         return f"{side.allocator}: no result: {side.problem.rstrip('.') or trust(side, comparison)}."
+    if side.itself:
+        return phrases.itself(side, comparison)
     won = judge.gain(side, comparison) if standing is judge.Standing.GAIN else None
     ratio = won or judge.slower_elsewhere("cpu", side, comparison.worth) or side.ratios["cpu"]
     said = f"{phrases.effect(side, ratio)}: {_outcome(side, ratio, standing, comparison)}."

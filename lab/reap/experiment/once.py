@@ -3,7 +3,7 @@
 import contextlib
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import signal_name
@@ -12,7 +12,12 @@ from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
 from reap.experiment.spec import Spec
 from reap.experiment.starter import Started, Starter
+from reap.launch import spawn
 from reap.launch.records import Launch, Outcome, Private
+from reap.server import ready
+from reap.server.records import Server, Service
+from reap.server.serve import loaded_once
+from reap.server.service import load_of, service_of
 
 
 class Once:
@@ -128,6 +133,21 @@ def alone(folder: Folder) -> Launch:
         stdin=folder.stdin,
         timeout=spec.timeout,
     )
+
+
+def start(folder: Folder) -> Callable[[Launch], Outcome]:
+    """What runs the program of `alone` to its end; a server is loaded once, and then stopped."""
+    server = folder.spec.server
+    if server is None:
+        return spawn.run
+    return lambda launch: loaded_once(service_alone(server, launch, folder.spec.timeout))
+
+
+def service_alone(server: Server, launch: Launch, timeout: float | None) -> Service:
+    """A start of a server, on a free port, that belongs to no round; `timeout` is that of a load."""
+    (port,) = ready.free_ports(1)
+    own, load = (naming.filled(each, naming.ALONE) for each in (launch, load_of(server, launch, timeout)))
+    return service_of(server, own, load, port)
 
 
 @contextlib.contextmanager

@@ -177,6 +177,8 @@ class Side(Record):
     same_exit: bool
     problem: str = ""
     """One sentence where this allocator could not be compared."""
+    itself: bool = False
+    """Whether the same file serves the program under the baseline, so that it is compared with itself."""
 
 
 class Spread(Record):

@@ -257,7 +257,10 @@ class Runner:
         if cell.arm() in self.dropped:
             return
         verification = verify.judge(
-            self._allocators[cell.allocator], outcome.heap, replaces=not self._spec.against
+            self._allocators[cell.allocator],
+            outcome.heap,
+            replaces=not self._spec.against,
+            started=self._spec.program.path,
         )
         self.notes += [note for note in verification.notes if note not in self.notes]
         if verification.verified:

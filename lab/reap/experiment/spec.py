@@ -14,6 +14,7 @@ from reap.launch.litter.level import Level
 from reap.launch.litter.records import DEFAULT_SEED, Litter, Order
 from reap.launch.program import Program
 from reap.recording.analyse.size_profile import SizeProfile
+from reap.server import words
 from reap.server.records import Server
 
 SEED = 20260101
@@ -169,6 +170,18 @@ class Spec(Record):
     def verb(self) -> str:
         """The verb that goes on with the experiment."""
         return "tune" if self.tune else "compare"
+
+    @property
+    def again(self) -> list[str]:
+        """What names the program on another command line: its command, or the options of a server."""
+        if self.server is None:
+            return ["--", *self.program.command]
+        around = [("--prepare", self.prepare), ("--cleanup", self.cleanup)]
+        return [
+            *words.options(self.server, self.program.command),
+            *words.load_options(self.server),
+            *(word for option, value in around if value for word in (option, value)),
+        ]
 
     @property
     def baseline(self) -> Allocator:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -34,13 +35,21 @@ class LostError(ReapError):
         self.outcome = outcome
 
 
-def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> Outcome:
+def record(
+    launch: Launch,
+    path: Path,
+    depth: Depth,
+    *,
+    force: bool = False,
+    start: Callable[[Launch], Outcome] = spawn.run,
+) -> Outcome:
     """Runs the program with the recorder in front of its allocator, and writes what it did to `path`.
 
     The file is private to the user, holds the whole process tree, and is readable at any moment, even if the
     program or this process is killed. `depth` triage counts everything and samples stacks, latencies and live
-    bytes; full writes every event with its stack. Throws ReapError if the file exists (without `force`) or
-    cannot be made, LostError if it cannot be completed, and what `spawn.run` throws.
+    bytes; full writes every event with its stack. `start` runs the program to its end. Throws ReapError if
+    the file exists (without `force`) or cannot be made, LostError if it cannot be completed, and what `start`
+    throws.
     """
     trace = native_name(path.absolute())
     _make_room(path, force=force)
@@ -62,7 +71,7 @@ def record(launch: Launch, path: Path, depth: Depth, *, force: bool = False) -> 
         options=[*launch.options, "--trace", trace, "--trace-socket", socket],
     )
     try:
-        outcome = spawn.run(recorded)
+        outcome = start(recorded)
     except BaseException:
         with contextlib.suppress(ReapError):
             finish(path)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from reap.commandline import servers
+from reap.server import words as server_words
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
 _SECONDS = click.FloatRange(min=0, min_open=True)
@@ -111,7 +112,7 @@ def rss(
             observed = watching.process(pid, interval, seconds, file, live.update)
         found, status = [observed], int(ExitCode.OK)
     elif server is not None:
-        again = servers.words_of(context)
+        again = server_words.options(server, command)
         observed = steps.observe(server, list(command), allocator, interval, seconds, path, force=force)
         steps.finish([observed], path, json_file, html_file, force=force, command=[], after=again)
         return ExitCode.OK

@@ -7,10 +7,12 @@ import click
 
 from reap.answer import files
 from reap.answer.records import Answer
-from reap.commandline import reporting
+from reap.base.errors import ExitCode, ReapError
+from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.compare import experiments
+from reap.compare import servers as fitting
 from reap.drag.exact import valgrind
 from reap.run import parts
 from reap.run import run as running
@@ -25,6 +27,8 @@ from reap.run import run as running
 )
 @click.option("--drag", is_flag=True, help="Also measure drag (adds one run, about 10x slower).")
 @click.option("--details", is_flag=True, help="Print the evidence and every table before the verdict.")
+@servers.options
+@servers.load_options
 @experiments.options
 def run(
     context: click.Context,
@@ -41,16 +45,28 @@ def run(
     alone, switch the allocator, allocate less, or inconclusive. CMD should do the same work on each run; its
     output is compared and discarded.
 
-    Exits with CMD's own status, or 1 if an allocator changed its status or its output.
+    With --server it records and compares a server: once loaded for the recording, of which --load is no part,
+    then started anew under each allocator, as `reap compare --server` does.
+
+    Exits with CMD's own status, or 1 if an allocator changed its status or its output, or a server or its
+    load failed.
 
     \b
         reap run -- perl script.pl
+        reap run --server 'redis-server --port {port}' --ready tcp --load 'redis-benchmark -p {port} -q'
     """  # noqa: D301 - click wants the character itself
     reporting.refuse_existing(json_file, force=force, made=options["output"])
+    server = servers.asked(context, options)
+    if server is not None:
+        fitting.require_fitting(context, server, options)
+    if drag and server is not None:
+        raise _no_drag()
     if drag and not options["resume"]:
         valgrind.require()  # before there is a folder for it
-    with experiments.opened(context, force=force, **options) as folder, Bar() as bar:
+    with experiments.opened(context, force=force, server=server, **options) as folder, Bar() as bar:
         experiments.refuse_matrix(folder)
+        if drag and folder.spec.server is not None:
+            raise _no_drag()
         title = reporting.name_of(folder.spec.program.command)
         measured = running.measure(folder, Terminal(bar), title=title, with_drag=drag)
     answer = Answer(title=title, command=folder.spec.program.command, parts=parts.of_run(measured))
@@ -67,3 +83,11 @@ def run(
         reporting.say_command("all tables", ["reap", "run", "--resume", str(folder.path), "--details"])
     render_answer(reporting.console(json_file), answer, details=details)
     return experiments.exit_code(measured.comparison)
+
+
+def _no_drag() -> ReapError:
+    return ReapError(
+        "--drag does not go with --server: a server would be too slow for its load",
+        "leave it out; `reap drag` measures a script that starts and loads the server",
+        ExitCode.USAGE,
+    )

@@ -34,9 +34,16 @@ KINDS: tuple[type[Part], ...] = (
 def of_run(measured: Measured) -> list[Part]:
     """The parts of an answer of `reap run`, the verdict among them."""
     profile, comparison = measured.profile, measured.comparison
-    verdict = diagnose(profile, comparison, command=measured.command, collections=measured.collections)
-    pasted = with_input(verdict.next_command, measured.command)
-    verdict = msgspec.structs.replace(verdict, next_command=pasted)
+    verdict = diagnose(
+        profile,
+        comparison,
+        command=measured.command,
+        again=measured.again,
+        collections=measured.collections,
+    )
+    if not comparison.load:
+        pasted = with_input(verdict.next_command, measured.command)
+        verdict = msgspec.structs.replace(verdict, next_command=pasted)
     parts: list[Part] = [
         VerdictPart(diagnosis=verdict),
         ComparisonPart(comparison=comparison),

@@ -32,6 +32,8 @@ class Measured(Record):
     """What was measured of a program."""
 
     command: list[str]
+    again: list[str]
+    """What names it on another command line: `--` and its command, or the options of a server."""
     profile: Profile
     comparison: Comparison
     collections: list[Collector]

@@ -11,11 +11,12 @@ from reap.base.files import read_back
 from reap.compare import run
 from reap.drag.exact import run as drag
 from reap.experiment.folder import Folder
-from reap.experiment.once import alone, prepared
+from reap.experiment.once import alone, prepared, start
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.launch.records import Outcome
 from reap.recording import read, record, watch
 from reap.recording.analyse.profile import profile as analyse
+from reap.recording.naming import as_started
 from reap.run.records import Measured
 from reap.wall import collectors_run
 from reap.wall.records import Collector
@@ -35,13 +36,16 @@ _COLLECTORS = "collectors.json"
 def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool = False) -> Measured:
     """Records in triage, and compares; what a killed predecessor did in `folder` is not done again.
 
+    A server is loaded once while it is recorded; the load is not recorded.
+
     Throws ReapError, and `InterruptedRunError` on Ctrl-C with the command to go on.
     """
     hint = f"go on with: reap run --resume {folder.path}{' --drag' if with_drag else ''}"
     try:
         # First, since what it needs may not be here, and nothing has been waited for yet.
         seen = drag.once(folder, listener.say) if with_drag else drag.kept(folder)
-        outcome = _record_once(folder, lambda: listener.say(f"recording one run of {title}"))
+        what = "load" if folder.spec.server else "run"
+        outcome = _record_once(folder, lambda: listener.say(f"recording one {what} of {title}"))
     except KeyboardInterrupt:
         raise InterruptedRunError(
             f"stopped while recording; nothing was lost but that run ({folder.path})",
@@ -54,7 +58,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
             f"give it more with --timeout; what it did until then: reap show {folder.path / RECORDING}",
             ExitCode.TIMED_OUT,
         )
-    recorded = analyse(read.read(folder.path / RECORDING), folder.spec.program.command)
+    recorded = as_started(analyse(read.read(folder.path / RECORDING), folder.spec.program.command))
     try:
         collections = _heard_once(folder, listener.say)
         compared = run.compare(folder, listener)
@@ -62,6 +66,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
         raise InterruptedRunError(error.what, hint, error.code) from None
     return Measured(
         command=folder.spec.program.command,
+        again=folder.spec.again,
         profile=recorded,
         comparison=compared,
         collections=collections,
@@ -77,7 +82,9 @@ def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:
         return found
     announce()
     with prepared(folder.spec):
-        outcome = record.record(alone(folder), folder.path / RECORDING, "triage", force=True)
+        outcome = record.record(
+            alone(folder), folder.path / RECORDING, "triage", force=True, start=start(folder)
+        )
     _mark(done, msgspec.json.encode(outcome) + b"\n")
     return outcome
 
@@ -91,7 +98,7 @@ def _heard_once(folder: Folder, say: Callable[[str], None]) -> list[Collector]:
         return found
     seen = watch.read(folder.path / RECORDING, files=[], functions=[])
     with prepared(folder.spec):
-        heard = collectors_run.with_heard(alone(folder), seen, [], say)
+        heard = collectors_run.with_heard(alone(folder), seen, [], say, start(folder))
     _mark(done, msgspec.json.encode(heard) + b"\n")
     return heard
 

@@ -1,5 +1,7 @@
 """A server under load, as an experiment keeps it: plain data."""
 
+import signal
+
 from reap.base.records import Record
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
@@ -12,6 +14,13 @@ LOADS = 3
 deviation of 1.6 %, and a pair of starts one of 0.4 % beside that; a start takes less time than a load. Two to
 four loads a start then give intervals of the same width after 30 seconds; two are better where only five
 starts fit, four where twelve do."""
+
+
+STOP = int(signal.SIGTERM)
+"""What ends a server, unless the user says otherwise."""
+
+READY_WITHIN = 10.0
+"""Seconds until it is ready, unless the user says otherwise."""
 
 
 class Ready(Record):
@@ -54,7 +63,7 @@ class Service(Record):
     stop: int
     ready_within: float
     loads: int = 1
-    """Measured loads."""
+    """Measured loads; 0: it is loaded once, and nothing is measured."""
     requests: int = 0
     """As in `Server`."""
 
@@ -64,7 +73,8 @@ class Served(Record):
 
     outcome: Outcome
     """CPU time and page faults are those of the server's processes over the measured loads alone, wall time
-    is that of the loads, and peak memory that of the server's largest process from its start to its end."""
+    is that of the loads, and peak memory that of the server's largest process from its start to its end.
+    Without measured loads all of it is that of the server's own life."""
     failure: str = ""
     """Why the figures are none, a sentence."""
     note: str = ""

@@ -87,9 +87,13 @@ class Running:
             failure = f"{self.name} {_how(outcome)} {self.ended}"
             if self.ended == _BEFORE and outcome.status == 0:
                 failure += "; if it goes into the background by itself, have it stay in the foreground"
-        if failure or not self._loads:
+        if failure:
             said = outcome.stderr_tail.strip()[-500:]
             return Served(outcome=outcome, failure=failure + (f"; the server said: {said}" if said else ""))
+        name = signal.Signals(self.service.stop).name
+        note = f"{self.name} did not end within {GRACE:g} s of {name}, and was killed" if self.killed else ""
+        if not self._loads:
+            return Served(outcome=outcome, note=note)
         heap = outcome.heap
         if self.busiest in heap:
             heap = {self.busiest: heap[self.busiest], **heap}
@@ -105,8 +109,6 @@ class Running:
             malloc_provider=next(iter(heap.values()), {}).get("malloc", ""),
             heap=heap,
         )
-        name = signal.Signals(self.service.stop).name
-        note = f"{self.name} did not end within {GRACE:g} s of {name}, and was killed" if self.killed else ""
         return Served(outcome=measured, note=note)
 
 

@@ -9,10 +9,15 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 
-from reap.base.errors import ReapError
+import msgspec
+
+from reap.base.errors import ExitCode, ReapError
+from reap.launch.records import Outcome
 from reap.server import running
 from reap.server.records import Served, Service
 from reap.server.usage import busiest, busiest_pid, usage
+
+_HINT = "run --server and --load by hand first"
 
 
 def serve(services: Sequence[Service], core: int | None, load_core: int | None) -> list[Served]:
@@ -36,6 +41,17 @@ def serve(services: Sequence[Service], core: int | None, load_core: int | None) 
             each.busiest = busiest(each.launcher.process.pid)
         running.stop(all_of)
         return [each.served() for each in all_of]
+
+
+def loaded_once(service: Service) -> Outcome:
+    """Starts it, loads it once, and stops it; the outcome is that of the server's whole life.
+
+    Nothing of it is left running. Throws ReapError where the server or the load fails.
+    """
+    (served,) = serve([msgspec.structs.replace(service, loads=0)], None, None)
+    if served.failure:
+        raise ReapError(served.failure, _HINT, ExitCode.FAILED)
+    return served.outcome
 
 
 @contextlib.contextmanager
@@ -73,4 +89,4 @@ def _load_on(server: running.Running, enough: int) -> None:
 
 
 def _failure(server: running.Running) -> ReapError:
-    return ReapError(server.served().failure, "run --server and --load by hand first")
+    return ReapError(server.served().failure, _HINT)

@@ -24,6 +24,7 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     from reap.answer.records import Answer
     from reap.commandline import reporting
     from reap.recording.analyse.profile import profile as analyse
+    from reap.recording.naming import as_started
     from reap.recording.read import read
     from reap.show.analyse import flame
     from reap.show.part import FlamePart, ProfilePart
@@ -31,7 +32,7 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
 
     reporting.refuse_existing(json_file, html_file, force=force)
     recording = read(file)
-    profile = analyse(recording, [])
+    profile = as_started(analyse(recording, []))
     title = reporting.name_of(profile.command) if profile.command else file.stem
     parts: list[Part] = [ProfilePart(profile=profile)]
     if (json_file or html_file) and (stacks := flame(recording)):

@@ -6,26 +6,30 @@ from msgspec.structs import replace
 
 from reap import native
 from reap.launch import collectors, spawn
-from reap.launch.records import Launch
+from reap.launch.records import Launch, Outcome
 from reap.wall.analyse import collectors as figures
 from reap.wall.analyse import facts
 from reap.wall.records import Collector
 
 
 def hear(
-    launch: Launch, files: Sequence[str], functions: Iterable[str], say: Callable[[str], None]
+    launch: Launch,
+    files: Sequence[str],
+    functions: Iterable[str],
+    say: Callable[[str], None],
+    start: Callable[[Launch], Outcome] = spawn.run,
 ) -> Collector | None:
     """Runs the program once more and says what its collector did; None where it has none that is known.
 
-    `files` are what was mapped in an earlier run, `functions` what was sampled in it. Throws what `spawn.run`
-    throws.
+    `files` are what was mapped in an earlier run, `functions` what was sampled in it. `start` runs it to its
+    end. Throws what that throws.
     """
     kind = collectors.kind_of(files, functions)
     if kind is None:
         return None
     say("listening to its garbage collector in another run")
     with collectors.listening(launch, kind, files) as listening:
-        outcome = spawn.run(listening.launch)
+        outcome = start(listening.launch)
         held = figures.collector(kind, listening.said())
     if held is None:
         return None
@@ -34,12 +38,16 @@ def hear(
 
 
 def with_heard(
-    launch: Launch, seen: native.Watched, sampled: Sequence[Collector], say: Callable[[str], None]
+    launch: Launch,
+    seen: native.Watched,
+    sampled: Sequence[Collector],
+    say: Callable[[str], None],
+    start: Callable[[Launch], Outcome] = spawn.run,
 ) -> list[Collector]:
     """The collectors of a program that was sampled, `seen`, with what one says of itself in a further run.
 
-    Throws what `spawn.run` throws.
+    Throws what `start` throws, which runs it to its end.
     """
     functions = [row.function for row in facts.samples(seen)]
-    heard = hear(launch, [launch.program, *seen.files()], functions, say)
+    heard = hear(launch, [launch.program, *seen.files()], functions, say, start)
     return facts.with_heard(sampled, heard)

@@ -26,6 +26,7 @@ from reap.commandline.stdin import spooled, with_input
 from reap.compare import terminal as compare_terminal
 from reap.launch import program as programs
 from reap.launch.records import Launch
+from reap.server import words as server_words
 from reap.server.records import Server
 from reap.wall import run as measuring
 from reap.wall import terminal, trial
@@ -119,7 +120,7 @@ def wall(
     given["command"] = command
     server = servers.asked(context, given)
     command = given["command"]
-    again = servers.words_of(context) if server is not None else []
+    again = server_words.options(server, command) if server is not None else []
     with folder(output, command, pid, again, force=force) as path:
         asked = Asked(
             command, pid, seconds, allocator, timeout, budget, calls, path, server=server, again=tuple(again)

@@ -2,6 +2,7 @@
 
 import math
 import random
+import shlex
 import statistics as python_statistics
 from typing import Any
 
@@ -40,6 +41,51 @@ def test_situation(case: Situation) -> None:
         assert text in said
     if case.command is not None:
         assert verdict.next_command == case.command
+
+
+SERVER = ("--server", "redis-server --port {port}", "--ready", "tcp", "--load", "redis-benchmark")
+
+
+@pytest.mark.parametrize("case", SITUATIONS, ids=lambda case: case.name)
+def test_a_server_keeps_its_options_in_the_next_command(case: Situation) -> None:
+    """A server that is started by hand has no load, and one under a recorder no end."""
+    profile, comparison = records(case)
+    verdict = diagnose(profile, comparison, command=COMMAND, again=SERVER)
+    words = shlex.split(verdict.next_command)
+    if words[:2] in (["reap", "compare"], ["reap", "run"]):
+        assert tuple(words[-len(SERVER) :]) == SERVER
+    else:
+        assert words in ([], ["reap", "doctor"])
+
+
+def test_a_server_is_switched_by_its_preload_after_a_comparison() -> None:
+    faster = jemalloc(0.8, provider="/opt/mine.so")
+    comparison = comparison_of([faster])
+    verdict = diagnose(None, comparison, command=COMMAND, again=SERVER)
+    assert verdict.headline == "switch the allocator"
+    assert verdict.next_command == commands.compare(list(SERVER), [faster])
+    assert "before you start the server with LD_PRELOAD=/opt/mine.so" in verdict.next_step
+
+
+def test_loads_of_a_server_may_be_short() -> None:
+    profile, comparison = records(next(case for case in SITUATIONS if case.rule == "too_short"))
+    assert rules.Facts(profile, comparison, COMMAND).too_short
+    assert not rules.Facts(profile, comparison, COMMAND, SERVER).too_short
+
+
+def test_the_allocator_that_the_program_has_by_itself_is_never_advised() -> None:
+    """By chance it may look faster."""
+    own = jemalloc(0.8, provider="/usr/lib/libjemalloc.so.2", itself=True)
+    said = "jemalloc is the malloc that prog has by itself (/usr/lib/libjemalloc.so.2): it is compared with "
+    comparison = comparison_of([own], command=["/opt/prog"])
+    alone = diagnose(None, comparison, command=COMMAND)
+    assert alone.headline == "inconclusive"
+    assert f"{said}itself, and glibc was not measured." in alone.paragraph
+    assert "jemalloc takes" not in alone.paragraph
+    beside = diagnose(None, comparison_of([own, side_of("mimalloc", 0.9)]), command=COMMAND)
+    assert beside.headline == "switch the allocator"
+    assert "mimalloc takes 10.0 % less CPU time" in beside.paragraph
+    assert "jemalloc gains" not in beside.paragraph
 
 
 def test_every_rule_is_met_by_some_situation() -> None:
@@ -120,7 +166,7 @@ def test_a_preload_that_cannot_be_named_gives_no_command() -> None:
 
 def test_an_allocator_of_ones_own_keeps_its_path_in_the_command() -> None:
     mine = side_of("mine", 0.96, 0.06, provider="/opt/mine.so")
-    assert "--allocators mine=/opt/mine.so,jemalloc" in commands.compare(["true"], [mine, jemalloc()])
+    assert "--allocators mine=/opt/mine.so,jemalloc" in commands.compare(["--", "true"], [mine, jemalloc()])
 
 
 @pytest.mark.parametrize(

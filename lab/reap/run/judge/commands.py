@@ -9,14 +9,14 @@ _CATALOGUE = frozenset({"glibc", "jemalloc", "mimalloc", "tcmalloc"})
 """Names that `--allocators` knows on every machine that has them; others are given as NAME=/path."""
 
 
-def compare(command: list[str], sides: list[Side] | None = None, runs: int | None = None) -> str:
-    """Compare allocators on the program: these sides, or those that `reap compare` chooses."""
+def compare(again: list[str], sides: list[Side] | None = None, runs: int | None = None) -> str:
+    """Compare allocators on the program that `again` names: these sides, or those that compare chooses."""
     words = ["reap", "compare"]
     if sides:
         words += ["--allocators", ",".join(_name(side) for side in sides)]
     if runs is not None:
         words += ["--runs", str(runs)]
-    return shlex.join([*words, "--", *command])
+    return shlex.join([*words, *again])
 
 
 def record_full(command: list[str]) -> str:
@@ -27,10 +27,10 @@ def record_full(command: list[str]) -> str:
     )
 
 
-def run(command: list[str], budget: str = "") -> str:
+def run(again: list[str], budget: str = "") -> str:
     """Record, compare, judge; within so many seconds, if any are named."""
     within = ["--budget", budget] if budget else []
-    return shlex.join(["reap", "run", *within, "--", *command])
+    return shlex.join(["reap", "run", *within, *again])
 
 
 def switched(side: Side, command: list[str]) -> str:

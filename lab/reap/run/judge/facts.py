@@ -1,5 +1,6 @@
 """Everything that the rules ask of a profile and a comparison, under names that read in a rule."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,6 +9,7 @@ from reap.compare.judge import Standing
 from reap.experiment.records import Comparison, Side
 from reap.recording.records import Profile, Share
 from reap.run.judge import thresholds as at
+from reap.wall.judge.thresholds import TOO_SHORT
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,18 @@ class Facts:
     profile: Profile | None
     comparison: Comparison | None
     command: list[str]
+    named: Sequence[str] = ()
+    """What names it on another command line; empty: `--` and its command."""
+
+    @property
+    def again(self) -> list[str]:
+        """The same, never empty."""
+        return list(self.named) or ["--", *self.command]
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it is a server under load, which does not end by itself."""
+        return self.again[0] != "--"
 
     @cached_property
     def standings(self) -> list[tuple[Side, Standing]]:
@@ -32,8 +46,9 @@ class Facts:
 
     @cached_property
     def compared(self) -> list[Side]:
-        """The allocators whose figures can be trusted."""
-        return self.sides(Standing.GAIN, Standing.NONE, Standing.INCONCLUSIVE)
+        """The other allocators whose figures can be trusted."""
+        found = self.sides(Standing.GAIN, Standing.NONE, Standing.INCONCLUSIVE)
+        return [side for side in found if not side.itself]
 
     @cached_property
     def best(self) -> Side | None:
@@ -100,6 +115,11 @@ class Facts:
         """CPU time of the program under the baseline."""
         cpu = next((side.ratios["cpu"] for side in self.compared), None)
         return cpu.baseline if cpu else None
+
+    @property
+    def too_short(self) -> bool:
+        """Whether loading a library outweighs what the program does. A server's start is not measured."""
+        return not self.is_server and self.cpu_seconds is not None and self.cpu_seconds < TOO_SHORT
 
     @property
     def silent(self) -> bool:

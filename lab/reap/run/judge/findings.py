@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reap.answer import words
+from reap.answer.commands import preloading
 from reap.base import units
 from reap.base.text import signal_name
 from reap.compare import judge, phrases
 from reap.compare import thresholds as comparing
-from reap.experiment.records import Ratio
+from reap.experiment.records import Ratio, Side
 from reap.run.judge import commands, origins, untrusted
 from reap.run.judge import thresholds as at
 from reap.run.judge.facts import Facts
@@ -100,8 +101,7 @@ def switch_for_time(facts: Facts) -> Finding:
     return Finding(
         "switch the allocator",
         [*sentences, *_origin(facts)],
-        f"Run the program under {side.allocator}, on the inputs that matter to you, before you rely on it.",
-        commands.switched(side, facts.command),
+        *_switched(facts, side),
     )
 
 
@@ -117,8 +117,7 @@ def switch_for_memory(facts: Facts) -> Finding:
             *_time(facts),
             *_origin(facts),
         ],
-        f"Run the program under {side.allocator}, on the inputs that matter to you, before you rely on it.",
-        commands.switched(side, facts.command),
+        *_switched(facts, side),
     )
 
 
@@ -136,7 +135,7 @@ def bad_trade(facts: Facts) -> Finding:
             *_origin(facts),
         ],
         f"Where memory is plentiful and time is not, {side.allocator} may still be right for you.",
-        commands.switched(side, facts.command),
+        _switched(facts, side)[1],
     )
 
 
@@ -183,7 +182,7 @@ def wide_intervals(facts: Facts) -> Finding:
         else f"More rounds alone will hardly settle it (over {comparing.MOST_ROUNDS}): stop other programs, "
         "or give the program more work; `reap doctor` says what is noisy."
     )
-    command = commands.compare(facts.command, facts.inconclusive, needed) if needed else "reap doctor"
+    command = commands.compare(facts.again, facts.inconclusive, needed) if needed else "reap doctor"
     return Finding("inconclusive", [*sentences, *_origin(facts)], step, command)
 
 
@@ -200,7 +199,7 @@ def small_budget(facts: Facts) -> Finding:
         "inconclusive",
         [*sentences, *_origin(facts)],
         f"Two rounds take about {needed} s with their warm-ups; without --budget there are at least five.",
-        commands.run(facts.command, budget=needed),
+        commands.run(facts.again, budget=needed),
     )
 
 
@@ -228,7 +227,8 @@ def allocate_less(facts: Facts) -> Finding:
             " A cheap experiment before that: GLIBC_TUNABLES=glibc.malloc.tcache_count=1000 in the "
             "environment helps where more than a few objects of one size are freed in a row."
         )
-    command = commands.record_full(facts.command) if profile.depth == "triage" else ""
+    full = profile.depth == "triage" and not facts.is_server
+    command = commands.record_full(facts.command) if full else ""
     return Finding("allocate less", sentences, step, command)
 
 
@@ -242,8 +242,9 @@ def unclear_share(facts: Facts) -> Finding:
             f"Whether allocating less would help cannot be said: {words.share(facts.share)}.",
             *_origin(facts),
         ],
-        "Give the program more work, so that it runs longer and more samples are taken.",
-        commands.run(facts.command),
+        f"Give {'the load more requests' if facts.is_server else 'the program more work'}, so that it runs "
+        "longer and more samples are taken.",
+        commands.run(facts.again),
     )
 
 
@@ -263,7 +264,7 @@ def no_gain(facts: Facts) -> Finding:
             "allocators and not of allocating less."
         )
         step = "Keep the allocator. Recording the program would say how much of its time goes to allocation."
-    command = "" if facts.profile else commands.run(facts.command)
+    command = "" if facts.profile else commands.run(facts.again)
     return Finding("leave it alone", [*sentences, *_origin(facts)], step, command)
 
 
@@ -286,8 +287,18 @@ def not_compared(facts: Facts) -> Finding:
         )
     else:
         tried = ["No other allocator was tried, so it is unknown what would help."]
-        step, command = "Compare allocators on it.", commands.compare(facts.command)
+        step, command = "Compare allocators on it.", commands.compare(facts.again)
     return Finding("inconclusive", [*sentences, *tried, *_origin(facts)], step, command)
+
+
+def _switched(facts: Facts, side: Side) -> tuple[str, str]:
+    """What to do before the program gets this allocator, and the command for it."""
+    if not facts.is_server:
+        step = f"Run the program under {side.allocator}, on the inputs that matter to you"
+        return f"{step}, before you rely on it.", commands.switched(side, facts.command)
+    how = " ".join(f"{name}={value}" for name, value in preloading(side.provider).items())
+    step = f"Compare it under the loads that matter to you, before you start the server with {how or 'it'}."
+    return step, commands.compare(facts.again, [side])
 
 
 def _gains(facts: Facts) -> list[Ratio]:

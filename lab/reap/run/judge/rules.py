@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from reap.run.judge import findings
 from reap.run.judge.facts import Facts
 from reap.run.judge.findings import Finding
-from reap.wall.judge import thresholds as at
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Rule:
 
 RULES: tuple[Rule, ...] = (
     Rule(lambda f: f.comparison is not None and f.comparison.exit_code >= 126, findings.program_failed),
-    Rule(lambda f: f.cpu_seconds is not None and f.cpu_seconds < at.TOO_SHORT, findings.too_short),
+    Rule(lambda f: f.too_short, findings.too_short),
     Rule(lambda f: f.best is not None, findings.switch_for_time),
     Rule(lambda f: f.best_for_memory is not None, findings.switch_for_memory),
     Rule(lambda f: f.unpaid is not None, findings.bad_trade),

@@ -1,4 +1,4 @@
-"""Why the figures of an allocator that was tried cannot be trusted."""
+"""Why the figures of an allocator that was tried say nothing of another allocator."""
 
 from reap.experiment.records import Side
 from reap.run.judge.facts import Facts
@@ -6,6 +6,8 @@ from reap.run.judge.facts import Facts
 
 def why_not(side: Side) -> str:
     """Why an allocator's figures cannot be trusted, in a few words."""
+    if side.itself:
+        return "it is what the program has by itself"
     if side.problem:
         return side.problem.rstrip(".")
     if not side.verified:

@@ -24,19 +24,23 @@ def diagnose(
     comparison: Comparison | None,
     *,
     command: list[str],
+    again: Sequence[str] = (),
     collections: Sequence[Collector] = (),
 ) -> Diagnosis:
     """Judge a program by what was recorded, by what was compared, or by both.
 
     Pure: the same records give the same verdict. The first rule of `rules.RULES` that applies decides;
     the evidence lists the figures behind it, and what limits them. `command` is the measured program's
-    command line, for the command to type next; `collections` are its garbage collectors.
+    command line and `again` what names it on another, for the command to type next; `collections` are its
+    garbage collectors.
     """
-    facts = Facts(profile, comparison, command)
+    facts = Facts(profile, comparison, command, again)
     finding = next(rule for rule in RULES if rule.applies(facts)).says(facts)
     return Diagnosis(
         headline=finding.headline,
-        paragraph=" ".join([*finding.sentences, *_of_collectors(facts, collections), *_of_growth(facts)]),
+        paragraph=" ".join(
+            [*finding.sentences, *_of_collectors(facts, collections), *_of_growth(facts), *_of_itself(facts)]
+        ),
         evidence=[*_of_sampling(facts), *_of_comparison(facts), *_of_recording(facts)],
         next_step=finding.next_step,
         next_command=finding.next_command,
@@ -56,6 +60,14 @@ def _of_collectors(facts: Facts, collections: Sequence[Collector]) -> list[str]:
 def _of_growth(facts: Facts) -> list[str]:
     grown = growth(facts.profile) if facts.profile else None
     return [words.growth(grown)] if grown else []
+
+
+def _of_itself(facts: Facts) -> list[str]:
+    """Allocators that are the baseline again."""
+    comparison = facts.comparison
+    if comparison is None:
+        return []
+    return [phrases.itself(side, comparison) for side in comparison.sides if side.itself]
 
 
 def _of_sampling(facts: Facts) -> list[Evidence]:
