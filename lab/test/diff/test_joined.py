@@ -1,5 +1,6 @@
 """Matching the stacks of two recordings, and what a change means, without recordings."""
 
+import dataclasses
 import json
 import random
 
@@ -55,6 +56,7 @@ def side(
             "bytes": [100 * value * sampled for value in own],
         },
         scale={"count": sampled, "bytes": 10 * sampled},
+        most={"count": 1e9, "bytes": 1e9},
     )
 
 
@@ -166,6 +168,15 @@ def test_of_samples_a_change_within_the_interval_is_inconclusive():
     assert far.functions[0].changes["bytes"].verdict == "grew"
     rare = whole({}, {("main", "f"): 5}, sampled=5.0)
     assert rare.functions[0].changes["bytes"].verdict == "inconclusive", "one sample may be chance"
+
+
+def test_too_few_samples_bound_nothing_but_the_total():
+    held = side({("main", "f"): 3}, sampled=1.0)
+    few = dataclasses.replace(held, few=True, most={"count": 60.0, "bytes": 600.0})
+    assert few.estimate(3, 0, "count") == Estimate(value=3, low=0, high=60)
+    joined = join(few, dataclasses.replace(side({}), few=True, most={"count": 90.0, "bytes": 900.0}))
+    assert functions(joined, "bytes")[0].changes["bytes"].verdict == "inconclusive"
+    assert joined.estimated
 
 
 def test_the_interval_of_samples_covers_the_truth():

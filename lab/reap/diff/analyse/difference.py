@@ -10,7 +10,7 @@ from reap.base.records import Estimate, exactly
 from reap.diff.analyse.joined import Joined, Stacks
 from reap.diff.records import Change, ChangedFlame, ChangedPlace
 from reap.recording.analyse.calls import MEASURES, UNITS, Measure, Tree, large, only
-from reap.recording.analyse.estimates import at_most, difference, from_samples
+from reap.recording.analyse.estimates import difference
 from reap.recording.records import Profile
 
 LEAST = 0.001
@@ -33,18 +33,24 @@ def change(before: Estimate, after: Estimate) -> Change:
 def totals(recording: native.Recording, profile: Profile, stacks: Stacks) -> dict[Measure, Estimate]:
     """The measures of a whole recording. Counts of triage are exact, the others have an interval."""
     whole, held = recording.totals(), profile.totals
+    peak = held.max_bytes
     if profile.depth == "full":
         temporary, live = exactly(whole.temporary), exactly(whole.immortal_bytes)
     else:
         share, objects = profile.temporary, held.total_objects
-        temporary = Estimate(value=share.value * objects, low=share.low * objects, high=share.high * objects)
+        temporary = Estimate(
+            value=share.value * objects,
+            low=0.0 if stacks.few else share.low * objects,
+            high=objects if stacks.few else share.high * objects,
+        )
         # Those in use at the end are some of the sampled blocks: their variance is at most that of all.
-        sampled = from_samples(whole.immortal_bytes, sum(stacks.variance["bytes"]), stacks.scale["bytes"])
-        live = at_most(sampled, held.total_bytes)
+        live = stacks.estimate(whole.immortal_bytes, sum(stacks.variance["bytes"]), "bytes")
+        sampled = stacks.estimate(peak.value, whole.in_use.max_bytes_variance, "bytes")
+        peak = Estimate(value=peak.value, low=min(peak.low, sampled.low), high=max(peak.high, sampled.high))
     return {
         "allocations": exactly(held.total_objects),
         "bytes": exactly(held.total_bytes),
-        "peak": held.max_bytes,
+        "peak": peak,
         "temporary": temporary,
         "live-at-exit": live,
     }
@@ -102,8 +108,8 @@ def _place(joined: Joined, teller: int, stack: list[int], sums: _Sums) -> Change
         unit = UNITS[measure]
         # Blocks of the other measures are some of those sampled, whose variance is that of all at most.
         before, after = (
-            from_samples(own[measure], variance[unit], scale[unit])
-            for own, variance, scale in zip(sums.own, sums.variance, joined.scales, strict=True)
+            side.estimate(own[measure], variance[unit], unit)
+            for own, variance, side in zip(sums.own, sums.variance, joined.sides, strict=True)
         )
         changes[str(measure)] = change(before, after)
     lines = [joined.names[each].line for each in reversed(stack)]

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from reap import native
+from reap.base.records import Estimate
 from reap.recording.analyse.calls import MEASURES, UNITS, Measure, Tree
 from reap.recording.analyse.columns import KINDS, Columns, each_batch
+from reap.recording.analyse.estimates import at_most, from_samples
 from reap.recording.analyse.sites import Frame, passes_on
 
+ENOUGH_SAMPLES = 100
+"""Of a triage recording with fewer, an interval is all that is possible."""
 NO_SYMBOL = "(no symbol)"
 _VARIANT = re.compile(
     r"""
@@ -38,6 +42,16 @@ class Stacks:
     """Of each node, by unit; those of full recordings are 0."""
     scale: dict[str, float]
     """What one sample stands for at most, by unit; 0 in full recordings."""
+    most: dict[str, float]
+    """All that was allocated, by unit, which is counted."""
+    few: bool = False
+    """Whether it has too few samples for more than that."""
+
+    def estimate(self, value: float, variance: float, unit: str) -> Estimate:
+        """Of some stacks of this recording; exact in a full one."""
+        if self.few:
+            return Estimate(value=min(value, self.most[unit]), low=0.0, high=self.most[unit])
+        return at_most(from_samples(value, variance, self.scale[unit]), self.most[unit])
 
 
 @dataclass(frozen=True)
@@ -65,12 +79,12 @@ class Joined:
     before: Tree
     after: Tree
     variances: tuple[dict[str, list[float]], dict[str, list[float]]]
-    scales: tuple[dict[str, float], dict[str, float]]
+    sides: tuple[Stacks, Stacks]
 
     @property
     def estimated(self) -> bool:
         """Whether one of the two has samples alone."""
-        return any(scale > 0 for side in self.scales for scale in side.values())
+        return any(side.few or any(side.scale.values()) for side in self.sides)
 
     def stack(self, node: int) -> list[int]:
         """The names of a stack, outermost first, without the process."""
@@ -95,16 +109,23 @@ def stacks_of(recording: native.Recording) -> Stacks:
     }
     variance = {unit: np.zeros(len(parents)) for unit in ("count", "bytes")}
     scale = dict.fromkeys(variance, 0.0)
-    if recording.header().depth != native.FULL:
+    sampled = recording.header().depth != native.FULL
+    if sampled:
         _add_samples(recording, tree, variance, scale)
-    most = max(recording.images(), key=lambda image: image.objects, default=None)
+    images = recording.images()
+    largest = max(images, key=lambda image: image.objects, default=None)
     return Stacks(
         frames=list(tree.places),
         processes=list(tree.processes),
         tree=Tree(parents, tree.at.tolist(), own),
-        program=most.executable if most else "",
+        program=largest.executable if largest else "",
         variance={unit: held.tolist() for unit, held in variance.items()},
         scale=scale,
+        most={
+            "count": float(sum(image.objects for image in images)),
+            "bytes": float(sum(image.bytes for image in images)),
+        },
+        few=sampled and recording.totals().samples < ENOUGH_SAMPLES,
     )
 
 
@@ -177,7 +198,7 @@ def join(before: Stacks, after: Stacks) -> Joined:
             _variances(before, moved[0], len(parents)),
             _variances(after, moved[1], len(parents)),
         ),
-        scales=(before.scale, after.scale),
+        sides=(before, after),
     )
 
 
