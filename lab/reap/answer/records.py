@@ -12,6 +12,7 @@ SCHEMA = 1
 FIELDS: dict[str, object] = {
     "profile": None,
     "flame": None,
+    "difference": None,
     "comparison": None,
     "diagnosis": None,
     "fragmented": None,

@@ -22,6 +22,7 @@ VERBS = {
     "run": ("reap.run.command", "Find out whether memory allocation slows a program down, and what to do."),
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
     "show": ("reap.show.command", "Show what a recording contains."),
+    "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
     "compare": ("reap.compare.command", "Compare allocators on a program."),
     "tune": ("reap.tune.command", "Search an allocator's settings for those that suit a program."),

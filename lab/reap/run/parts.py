@@ -10,6 +10,7 @@ from reap.answer.records import Report
 from reap.commandline.stdin import with_input
 from reap.compare.levels.part import LevelsPart
 from reap.compare.part import ComparisonPart
+from reap.diff.part import DifferencePart
 from reap.drag.exact.part import DragPart
 from reap.run.judge.verdict import diagnose
 from reap.run.part import VerdictPart
@@ -26,6 +27,7 @@ KINDS: tuple[type[Part], ...] = (
     ComparisonPart,
     ProfilePart,
     FlamePart,
+    DifferencePart,
     DragPart,
 )
 """In the order of the page. A field that two of them have belongs to the first that is there."""

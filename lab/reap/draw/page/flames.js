@@ -13,24 +13,29 @@ const flames = (() => {
     return box;
   };
 
-  const below = (box, name, value) => {
-    if (!box.children.has(name)) box.children.set(name, { name, value: 0, children: new Map() });
+  const below = (box, name, value, delta) => {
+    if (!box.children.has(name)) box.children.set(name, { name, value: 0, delta: 0, children: new Map() });
     const child = box.children.get(name);
     child.value += value;
+    child.delta += delta;
     return child;
   };
 
   // The boxes of a measure. Inverted, each stack begins at the function that allocates; what was not worth a
-  // box of its own in the data is not worth one here.
-  const tree = (held, measure, inverted) => {
-    const root = { name: "all", value: 0, children: new Map() };
-    held.own[measure].forEach((value, node) => {
-      if (value <= 0) return;
+  // box of its own in the data is not worth one here. `held` has `own`, or of a comparison `before` and
+  // `after`: the width of a box is then one of the two, and its delta how much more the second is.
+  const tree = (held, measure, inverted, earlier) => {
+    const root = { name: "all", value: 0, delta: 0, children: new Map() };
+    const widths = (held.own ?? (earlier ? held.before : held.after))[measure];
+    widths.forEach((value, node) => {
+      const delta = held.own ? 0 : held.after[measure][node] - held.before[measure][node];
+      if (value <= 0 && delta === 0) return;
       const path = [];
       for (let at = node; at >= 0; at = held.parents[at]) path.push(held.functions[held.at[at]]);
       root.value += value;
+      root.delta += delta;
       let box = root;
-      for (const name of inverted ? path : path.reverse()) box = below(box, name, value);
+      for (const name of inverted ? path : path.reverse()) box = below(box, name, value, delta);
     });
     return sorted(root, inverted ? held.least * root.value : 0);
   };
@@ -43,17 +48,32 @@ const flames = (() => {
     return dark ? `hsl(${hue} 45% ${30 + light}%)` : `hsl(${hue} 80% ${76 + light}%)`;
   };
 
+  // Red for more and blue for less, stronger the nearer a change is to the largest; grey for none.
+  const compared = (delta, largest, dark) => {
+    if (delta === 0 || largest === 0) return dark ? "hsl(0 0% 28%)" : "hsl(0 0% 90%)";
+    const [hue, part] = [delta > 0 ? 4 : 214, Math.sqrt(Math.min(1, Math.abs(delta) / largest))];
+    return dark ? `hsl(${hue} 60% ${24 + 14 * part}%)` : `hsl(${hue} 85% ${94 - 24 * part}%)`;
+  };
+
+  const change = (box) => Math.max(Math.abs(box.delta), ...box.children.map(change));
+
   const attach = (figure, isDark) => {
-    const held = reapReport.report.answers[Number(figure.dataset.answer)].flame;
+    const answer = reapReport.report.answers[Number(figure.dataset.answer)];
+    const held = (answer[figure.dataset.compared] ?? answer).flame;
     const find = (selector) => figure.querySelector(selector);
     const [boxes, measure, inverted] = [find(".boxes"), find(".measure"), find(".inverted")];
     const [search, found, pointed] = [find(".search"), find(".found"), find(".pointed")];
+    const earlier = find(".earlier");
     let whole = 0;
+    let largest = 0;
     let zoomed = null;
 
     const said = (box) => {
-      const value = (show[measure.value] ?? format.count)(box.data.value);
-      return `${box.data.name}: ${format.percent(whole > 0 ? box.data.value / whole : 0)} (${value})`;
+      const shown = show[measure.value] ?? format.count;
+      const { name, value, delta } = box.data;
+      const share = `${name}: ${format.percent(whole > 0 ? value / whole : 0)} (${shown(value)})`;
+      if (held.own) return share;
+      return `${share}, ${delta === 0 ? "unchanged" : `${delta > 0 ? "+" : "-"}${shown(Math.abs(delta))}`}`;
     };
     const chart = flamegraph
       .default()
@@ -67,7 +87,10 @@ const flames = (() => {
       .setDetailsHandler((text) => {
         pointed.textContent = text ?? (zoomed ? said(zoomed) : "");
       })
-      .setColorMapper((box) => (box.highlight ? figures.css("--violet") : colour(box.data.name, isDark())))
+      .setColorMapper((box) => {
+        if (box.highlight) return figures.css("--violet");
+        return held.own ? colour(box.data.name, isDark()) : compared(box.data.delta, largest, isDark());
+      })
       .setSearchMatch((box, word) => box.data.name.toLowerCase().includes(word.toLowerCase()))
       .setSearchHandler((results, sum, total) => {
         const names = new Set(results.map((box) => box.data.name));
@@ -100,8 +123,9 @@ const flames = (() => {
     };
 
     const draw = () => {
-      const data = tree(held, measure.value, inverted.checked);
+      const data = tree(held, measure.value, inverted.checked, earlier?.checked);
       whole = data.value;
+      largest = change(data);
       zoomed = null;
       pointed.textContent = "";
       if (boxes.firstChild) chart.update(data);
@@ -159,6 +183,7 @@ const flames = (() => {
 
     measure.addEventListener("change", draw);
     inverted.addEventListener("change", draw);
+    earlier?.addEventListener("change", draw);
     search.addEventListener("input", look);
     find(".reset").addEventListener("click", reset);
     draw();

@@ -160,11 +160,24 @@ def pruned(tree: Tree, least: float) -> Tree:
 
     Roots stay, so that nothing is lost.
     """
+    return only(tree, large(tree, least))
+
+
+def large(tree: Tree, least: float) -> list[bool]:
+    """Of each node, whether it has the share `least` of some measure; roots always do."""
     kept = [parent < 0 for parent in tree.parents]
     for measure in MEASURES:
         enough = least * sum(tree.own[measure])
         for node, value in enumerate(inclusive(tree, measure)):
             kept[node] = kept[node] or (value > 0 and value >= enough)
+    return kept
+
+
+def only(tree: Tree, kept: list[bool]) -> Tree:
+    """The nodes that are kept; their callers take what the others had.
+
+    Roots, and the callers of what is kept, have to be among them.
+    """
     moved: list[int] = []
     parents: list[int] = []
     at: list[int] = []

@@ -16,6 +16,38 @@ def from_variance(value: float, variance: float) -> Estimate:
     return Estimate(value=value, low=max(value - spread, 0.0), high=value + spread)
 
 
+def from_samples(value: float, variance: float, scale: float) -> Estimate:
+    """A sum over samples of which there may be few, or none. `scale` is what one sample stands for at most.
+
+    The interval of Fay and Feuer (1997) for weighted counts, as Wilson and Hilferty approximate it: with
+    no sample at all from 0 to 3.7 times the scale, with many that of `from_variance`. `variance` may be an
+    upper bound.
+    """
+    low = high = value
+    if variance > 0:
+        count = value * value / variance
+        root = 1 - 1 / (9 * count) - _Z / (3 * math.sqrt(count)) if value > 0 else 0.0
+        low = min(value * max(root, 0.0) ** 3, value)
+    if variance > 0 or scale > 0:
+        spread = math.sqrt(variance + scale * scale)
+        count = ((value + scale) / spread) ** 2
+        root = 1 - 1 / (9 * count) + _Z / (3 * math.sqrt(count)) if count > 0 else 0.0
+        # The approximation is of no use for the counts below 1 that a bound of the variance gives.
+        high = max((value + scale) * max(root, 0.0) ** 3, value + scale + _Z * spread)
+    return Estimate(value=value, low=low, high=high)
+
+
+def difference(before: Estimate, after: Estimate) -> Estimate:
+    """How much more the second is, of two that are independent; exact where both are.
+
+    The interval by the method of variance estimates recovery (Zou and Donner, 2008), which keeps the skew.
+    """
+    value = after.value - before.value
+    below = math.hypot(after.value - after.low, before.high - before.value)
+    above = math.hypot(after.high - after.value, before.value - before.low)
+    return Estimate(value=value, low=value - below, high=value + above)
+
+
 def at_most(estimate: Estimate, limit: float) -> Estimate:
     """The estimate of something that is known not to exceed `limit`."""
     return Estimate(

@@ -17,6 +17,19 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
     """One sentence for each trouble, the gravest first; none for a sound recording of an ordinary program."""
     header, whole, images = recording.header(), recording.totals(), recording.images()
     return [
+        *missing(recording),
+        *_sampling(recording.instruction_samples(), header),
+        *_few(whole, depth),
+        *_elsewhere(recording, whole),
+        *_past_us(images, whole),
+        *_oddities(whole),
+    ]
+
+
+def missing(recording: native.Recording) -> list[str]:
+    """Of these, what says that something was not recorded."""
+    header, whole, images = recording.header(), recording.totals(), recording.images()
+    return [
         *_stopped(header),
         *_damage(recording.damage()),
         *_unfinished(header),
@@ -24,11 +37,6 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
         *_unrecorded(recording.unrecorded(), images),
         *_bypassed(images),
         *_deepbind(header),
-        *_sampling(recording.instruction_samples(), header),
-        *_few(whole, depth),
-        *_elsewhere(recording, whole),
-        *_past_us(images, whole),
-        *_oddities(whole),
     ]
 
 

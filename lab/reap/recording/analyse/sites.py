@@ -74,17 +74,16 @@ def telling(chain: list[Frame]) -> Frame:
     """The innermost frame that says something: no wrapper of malloc, no part of C++'s library or of ours."""
     if not chain:
         return ("", 0, "", "", 0, False)
-    for frame in chain:
-        function = frame[2].partition("(")[0]
-        if function and _passes_on(function, frame[3]):
-            continue
-        return frame
-    return chain[0]
+    return next((frame for frame in chain if not passes_on(frame)), chain[0])
 
 
-def _passes_on(function: str, file: str) -> bool:
+def passes_on(frame: Frame) -> bool:
+    """Whether a frame is a wrapper of malloc, or a part of C++'s library or of ours."""
+    function, file = frame[2].partition("(")[0], frame[3]
     known = (_WRAPPER, _LIBRARY, _LAYERS)
-    return any(each.search(function) for each in known) or _HEADERS.search(file) is not None
+    return function != "" and (
+        any(each.search(function) for each in known) or _HEADERS.search(file) is not None
+    )
 
 
 def names(frame: Frame) -> tuple[str, str, str]:

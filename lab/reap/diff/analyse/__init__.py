@@ -1,0 +1,1 @@
+"""From two recordings to what differs: `joined` matches their stacks, `difference` compares them."""
