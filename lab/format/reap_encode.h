@@ -57,7 +57,8 @@ inline uint64_t fold_address(uint64_t from, uint64_t to) noexcept {
 inline uint64_t unfold_address(uint64_t from, uint64_t folded) noexcept {
     const uint64_t magnitude = folded >> 1;
     const uint64_t distance = (magnitude & ((UINT64_C(1) << 53) - 1)) << 4 | magnitude >> 53;
-    return (folded & 1) != 0 ? from - distance : from + distance;
+    const uint64_t down = UINT64_C(0) - (folded & 1); // without a branch, which nobody could predict
+    return from + ((distance ^ down) - down);
 }
 
 // The first byte of a hot record.

@@ -9,7 +9,7 @@
 namespace {
 
 using reap::native::Live;
-using reap::native::LiveTable;
+using LiveTable = reap::native::LiveTable<Live>;
 
 TEST(LiveTable, AgreesWithAMap) {
     std::mt19937_64 random(5);
@@ -29,7 +29,7 @@ TEST(LiveTable, AgreesWithAMap) {
                 const uint64_t size = random();
                 const LiveTable::Added added = table.add(address);
                 ASSERT_TRUE(added.fresh);
-                added.block = {size, 0, 0, 0, 0, 1};
+                added.block = {size, 0, 0, 0};
                 model.emplace(address, size);
             }
             ASSERT_EQ(table.size(), model.size());
@@ -68,6 +68,22 @@ TEST(LiveTable, ChurnDoesNotFillItUp) {
     }
     EXPECT_EQ(table.size(), 50u);
     EXPECT_LE(table.bytes(), 4096u * 40);
+}
+
+// What a full group has no place for lies in the next, and is found there when a place of the first is free.
+TEST(LiveTable, FindsWhatAFullGroupHasNoPlaceFor) {
+    LiveTable table;
+    for (uint64_t i = 0; i < 24; ++i) table.add(4096 + i).block.size = i; // one neighbourhood: one group
+    for (uint64_t i = 0; i < 24; i += 2) table.remove(table.find(4096 + i));
+    for (uint64_t i = 0; i < 24; ++i) {
+        const Live *found = table.find(4096 + i);
+        ASSERT_EQ(found != nullptr, i % 2 == 1) << i;
+        if (found != nullptr) {
+            EXPECT_EQ(found->size, i);
+        }
+    }
+    for (uint64_t i = 0; i < 24; ++i) EXPECT_EQ(table.add(4096 + i).fresh, i % 2 == 0) << i;
+    EXPECT_EQ(table.size(), 24u);
 }
 
 } // namespace

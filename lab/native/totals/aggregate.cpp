@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <unordered_map>
 
 #include "totals/live_table.h"
@@ -12,9 +13,10 @@
 namespace reap::native {
 namespace {
 
-// How many events ahead memory is fetched: at once for a whole batch, and the first would wait for all the
-// others.
+// How many events ahead the control bytes of the table are fetched, and then the places: at once for a whole
+// batch, and the first would wait for all the others.
 constexpr size_t kAhead = 24;
+constexpr size_t kNear = 12;
 
 // Without its fraction. A damaged file's times may be beyond every integer; what is then said is 146 years.
 inline uint64_t whole(double value) noexcept {
@@ -29,26 +31,29 @@ class Aggregator {
   private:
     struct ImageState {
         ImageTotals totals;
-        LiveTable live;
-        uint32_t streams = 0;              // still to be read
-        std::vector<uint32_t> allocations; // by thread: how many so far
-    };
-
-    // Which thread did something, and what its clock showed: allocations in full depth, bytes in triage.
-    struct Actor {
-        uint32_t thread;
-        uint32_t clock;
+        LiveTable<Live> live;
+        LiveTable<SampledLive> sampled;
+        uint32_t streams = 0;       // still to be read
+        uint32_t allocations = 0;   // in full depth: how many so far
+        std::vector<uint32_t> last; // by thread: the ordinal of its last allocation, 0 before it
     };
 
     void read_counts();
     void read_requests();
-    void handle(EventStream &stream, const Event &event);
-    void allocated(ImageState &image, const Event &event, Actor actor, float weight);
-    // The weight of the block that was freed; 0 if it is not known.
-    template <bool kWeighted>
-    double freed(ImageState &image, const Event &event, Actor actor);
-    void take_out(ImageState &image, const Live &live, float weight);
-    void remove_size(const Live &live);
+    void handle(EventStream &stream, std::span<const Event> events);
+    void handle_other(EventStream &stream, const Event &event);
+    void allocate(ImageState &image, const Event &event, uint32_t ordinal);
+    void sample(ImageState &image, const Event &event);
+    void free(ImageState &image, const Event &event, uint32_t last);
+    void sample_end(ImageState &image, const Event &event);
+    template <class Value>
+    void put_in(ImageState &image, LiveTable<Value> &table, const Event &event, const Value &block);
+    template <class Value>
+    void take_out(ImageState &image, const Value &live);
+    template <class Value>
+    void freed(ImageState &image, LiveTable<Value> &table, const Event &event, const Value &live,
+               bool temporary);
+    void remove_size(uint64_t size);
     void image_ended(ImageState &image);
     SiteTotals &site(ImageState &image, uint32_t stack);
     SizeInUse &size_in_use(uint64_t size);
@@ -121,137 +126,181 @@ inline SizeInUse &Aggregator::size_in_use(uint64_t size) {
     return use;
 }
 
-[[gnu::always_inline]] inline void Aggregator::allocated(ImageState &image, const Event &event, Actor actor,
-                                                         float weight) {
+// A block more: its site, its size, what is in use.
+template <class Value>
+[[gnu::always_inline]] inline void Aggregator::put_in(ImageState &image, LiveTable<Value> &table,
+                                                      const Event &event, const Value &block) {
     const auto size = static_cast<double>(event.size);
     SiteTotals &from = site(image, event.stack);
-    from.objects += weight;
-    from.bytes += weight * size;
-    from.live_bytes += weight * size;
-    out_.weight += weight;
-    out_.weight_squares += weight * weight;
+    from.objects += block.weight;
+    from.bytes += block.weight * size;
+    from.live_bytes += block.weight * size;
 
-    if (event.address >= LiveTable::kLowest) {
-        const LiveTable::Added place = image.live.add(event.address);
+    if (event.address >= LiveTable<Value>::kLowest) {
+        const typename LiveTable<Value>::Added place = table.add(event.address);
         // Allocated again without a free that we saw (it was made where we could not look): that ended it.
-        if (!place.fresh) take_out(image, place.block, place.block.weight);
-        place.block = {event.size, event.ticks, actor.clock, event.stack, actor.thread, weight};
+        if (!place.fresh) [[unlikely]]
+            take_out(image, place.block);
+        place.block = block;
     }
     if (out_.depth == REAP_DEPTH_FULL) {
         SizeInUse &use = size_in_use(event.size);
         ++use.objects;
         use.bytes += event.size;
     }
-    image.totals.use.add(weight, size);
+    image.totals.use.add(block.weight, size);
     const double most = out_.tree.max_objects;
-    if (out_.tree.add(weight, size)) ++peak_epoch_;
+    if (out_.tree.add(block.weight, size)) ++peak_epoch_;
     if (out_.tree.max_objects > most) ++number_epoch_;
-    out_.live.level(event.ticks, out_.tree.bytes).sum += weight;
+    out_.live.level(event.ticks, out_.tree.bytes).sum += block.weight;
 }
 
-inline void Aggregator::take_out(ImageState &image, const Live &live, float weight) {
+template <class Value>
+[[gnu::always_inline]] inline void Aggregator::take_out(ImageState &image, const Value &live) {
     const auto size = static_cast<double>(live.size);
-    site(image, live.stack).live_bytes -= weight * size;
-    remove_size(live);
-    image.totals.use.remove(weight, size);
-    out_.tree.remove(weight, size);
+    site(image, live.stack).live_bytes -= live.weight * size;
+    remove_size(live.size);
+    image.totals.use.remove(live.weight, size);
+    out_.tree.remove(live.weight, size);
 }
 
-inline void Aggregator::remove_size(const Live &live) {
+inline void Aggregator::remove_size(uint64_t size) {
     if (out_.depth != REAP_DEPTH_FULL) return;
-    SizeInUse &use = size_in_use(live.size);
+    SizeInUse &use = size_in_use(size);
     --use.objects;
-    use.bytes -= live.size;
+    use.bytes -= size;
 }
 
-template <bool kWeighted>
-[[gnu::always_inline]] inline double Aggregator::freed(ImageState &image, const Event &event, Actor actor) {
-    const Live *found = image.live.find(event.address);
-    if (found == nullptr) {
-        if (!kWeighted && event.address != 0) ++out_.unmatched_frees;
-        return 0;
-    }
-    const float weight = kWeighted ? found->weight : 1;
-    take_out(image, *found, weight);
-    if (found->thread == actor.thread && found->clock == actor.clock) {
-        site(image, found->stack).temporary += weight;
-        out_.temporary += weight;
-    }
+// A block less. `temporary`: its thread had not allocated since.
+template <class Value>
+[[gnu::always_inline]] inline void Aggregator::freed(ImageState &image, LiveTable<Value> &table,
+                                                     const Event &event, const Value &live, bool temporary) {
+    take_out(image, live);
+    const double brief = temporary ? live.weight : 0;
+    site(image, live.stack).temporary += brief;
+    out_.temporary += brief;
     out_.live.level(event.ticks, out_.tree.bytes);
 
-    const uint64_t ticks = event.ticks > found->birth ? event.ticks - found->birth : 0;
+    const uint64_t ticks = event.ticks > live.birth ? event.ticks - live.birth : 0;
     const uint64_t ns = whole(static_cast<double>(ticks) * ns_per_tick_);
     const auto octave = static_cast<size_t>(std::bit_width(ns | 1)) - 1;
     const size_t bin = std::min<size_t>(octave, kLifetimeBins - 1);
-    out_.lifetime_objects[bin] += weight;
-    out_.lifetime_bytes[bin] += weight * static_cast<double>(found->size);
-    image.live.remove(found);
-    return weight;
+    out_.lifetime_objects[bin] += live.weight;
+    out_.lifetime_bytes[bin] += live.weight * static_cast<double>(live.size);
+    table.remove(&live);
+}
+
+[[gnu::always_inline]] inline void Aggregator::allocate(ImageState &image, const Event &event,
+                                                        uint32_t ordinal) {
+    put_in(image, image.live, event, {event.size, event.ticks, ordinal, event.stack});
+    image.totals.bytes += event.size;
+    ++out_.calls[event.call];
+    if (event.size < REAP_EXACT_SIZES) [[likely]] {
+        ++out_.by_size[event.size];
+    } else {
+        const unsigned bin = format::large_bin(event.size);
+        ++out_.large_objects[bin];
+        out_.large_bytes[bin] += event.size;
+    }
+}
+
+// `last`: the ordinal of the thread's last allocation.
+[[gnu::always_inline]] inline void Aggregator::free(ImageState &image, const Event &event, uint32_t last) {
+    const Live *found = image.live.find(event.address);
+    if (found != nullptr) [[likely]] {
+        freed(image, image.live, event, *found, found->ordinal == last);
+    } else if (event.address != 0) {
+        ++out_.unmatched_frees;
+    }
+    if (!event.by_realloc) ++out_.calls[event.call];
+}
+
+void Aggregator::sample(ImageState &image, const Event &event) {
+    const double drawn = static_cast<double>(event.size + 16) / static_cast<double>(event.period);
+    const auto weight = static_cast<float>(1.0 / -std::expm1(-drawn));
+    put_in(image, image.sampled, event,
+           {event.size, event.ticks, static_cast<uint32_t>(event.clock), event.stack, event.thread, weight});
+    out_.weight += weight;
+    out_.weight_squares += weight * weight;
+    latency(event, event.call, weight);
+}
+
+void Aggregator::sample_end(ImageState &image, const Event &event) {
+    const SampledLive *found = image.sampled.find(event.address);
+    if (found == nullptr) return;
+    const float weight = found->weight;
+    freed(image, image.sampled, event, *found,
+          found->thread == event.thread && found->clock == static_cast<uint32_t>(event.clock));
+    if (event.duration > 0 && weight > 0) latency(event, REAP_CALL_FREE, weight);
 }
 
 void Aggregator::latency(const Event &event, uint8_t call, double weight) {
     out_.latencies[call].add(whole(static_cast<double>(event.duration) * ns_per_tick_), weight);
 }
 
-inline void Aggregator::handle(EventStream &stream, const Event &event) {
+[[gnu::always_inline]] inline void fetch_ahead(const LiveTable<Live> &table, const Event *event,
+                                               const Event *end) {
+    const auto left = static_cast<size_t>(end - event);
+    if (left > kAhead) table.prefetch(event[kAhead].address);
+    if (left > kNear) table.prefetch_place(event[kNear].address, event[kNear].what == What::Free);
+}
+
+// Events of one thread in a row. What all of them add to is added up here.
+void Aggregator::handle(EventStream &stream, std::span<const Event> events) {
     ImageState &image = states_[stream.place];
-    ++out_.events;
-    if (event.ticks > out_.last_ticks) out_.last_ticks = event.ticks;
-    switch (event.what) {
-    case What::Alloc: {
-        const uint32_t thread = stream.thread();
-        if (thread >= image.allocations.size()) image.allocations.resize(thread + size_t{1});
-        allocated(image, event, {thread, ++image.allocations[thread]}, 1);
-        ++image.totals.objects;
-        image.totals.bytes += event.size;
-        ++out_.calls[event.call];
-        if (event.size < REAP_EXACT_SIZES) {
-            ++out_.by_size[event.size];
+    const uint32_t thread = stream.thread();
+    if (thread >= image.last.size()) image.last.resize(thread + size_t{1});
+    uint32_t last = image.last[thread];
+    uint64_t allocations = 0;
+    uint64_t frees = 0;
+    const Event *end = events.data() + stream.waiting().size();
+    for (const Event &event : events) {
+        if (image.live.large()) fetch_ahead(image.live, &event, end);
+        if (event.ticks > out_.last_ticks) out_.last_ticks = event.ticks;
+        if (event.what == What::Free) {
+            free(image, event, last);
+            ++frees;
+        } else if (event.what == What::Alloc) {
+            last = ++image.allocations;
+            allocate(image, event, last);
+            ++allocations;
         } else {
-            const unsigned bin = format::large_bin(event.size);
-            ++out_.large_objects[bin];
-            out_.large_bytes[bin] += event.size;
+            handle_other(stream, event);
         }
-        break;
     }
-    case What::Free: {
-        const uint32_t thread = stream.thread();
-        const uint32_t clock = thread < image.allocations.size() ? image.allocations[thread] : 0;
-        freed<false>(image, event, {thread, clock});
-        ++image.totals.frees;
-        ++out_.frees;
-        if (!event.by_realloc) ++out_.calls[event.call];
-        break;
-    }
-    case What::Failed:
+    image.last[thread] = last;
+    out_.events += events.size();
+    out_.frees += frees;
+    out_.weight += static_cast<double>(allocations);
+    out_.weight_squares += static_cast<double>(allocations);
+    image.totals.frees += frees;
+    image.totals.objects += allocations;
+}
+
+// What is not hot.
+[[gnu::noinline]] void Aggregator::handle_other(EventStream &stream, const Event &event) {
+    ImageState &image = states_[stream.place];
+    if (event.what == What::Failed) {
         ++out_.failures;
         ++out_.calls[event.call];
-        break;
-    case What::Sample: {
+    } else if (event.what == What::Sample) {
         ++out_.samples;
-        const double drawn = static_cast<double>(event.size + 16) / static_cast<double>(event.period);
-        const auto weight = static_cast<float>(1.0 / -std::expm1(-drawn));
-        allocated(image, event, {event.thread, static_cast<uint32_t>(event.clock)}, weight);
-        latency(event, event.call, weight);
+        sample(image, event);
         counted_.sampled(stream.place, event.thread, event.allocations, event.frees);
-        break;
-    }
-    case What::SampleEnd: {
-        const Actor actor{event.thread, static_cast<uint32_t>(event.clock)};
-        const double weight = freed<true>(image, event, actor);
-        if (event.duration > 0 && weight > 0) latency(event, REAP_CALL_FREE, weight);
-        break;
-    }
+    } else {
+        sample_end(image, event);
     }
 }
 
 // What a process had in use when it ended goes back to the system with it.
 void Aggregator::image_ended(ImageState &image) {
-    image.live.each([this](uint64_t, const Live &live) {
+    const auto immortal = [this](uint64_t, const auto &live) {
         out_.immortal_objects += live.weight;
         out_.immortal_bytes += live.weight * static_cast<double>(live.size);
-        remove_size(live);
-    });
+        remove_size(live.size);
+    };
+    image.live.each(immortal);
+    image.sampled.each(immortal);
     out_.tree.remove(image.totals.use);
     for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) {
         SiteTotals &from = site(image, stack);
@@ -259,6 +308,7 @@ void Aggregator::image_ended(ImageState &image) {
         from.live_bytes = 0;
     }
     image.live.clear();
+    image.sampled.clear();
 }
 
 void Aggregator::read_counts() {
@@ -347,19 +397,20 @@ Summary Aggregator::run() {
         stream->place = place_of(stream->image());
         ++states_[stream->place].streams;
     }
-    merge(
+    merge_runs(
         std::move(streams),
         [this](const EventStream &stream) {
-            const LiveTable &table = states_[stream.place].live;
-            for (const Event &event : stream.waiting().first(std::min(kAhead, stream.waiting().size()))) {
+            const LiveTable<Live> &table = states_[stream.place].live;
+            if (!table.large()) return;
+            const std::span<const Event> waiting = stream.waiting();
+            for (const Event &event : waiting.first(std::min(kAhead, waiting.size()))) {
                 table.prefetch(event.address);
             }
+            for (const Event &event : waiting.first(std::min(kNear, waiting.size()))) {
+                table.prefetch_place(event.address, event.what == What::Free);
+            }
         },
-        [this](EventStream &stream, const Event &event) {
-            const std::span<const Event> waiting = stream.waiting();
-            if (waiting.size() > kAhead) states_[stream.place].live.prefetch(waiting[kAhead].address);
-            handle(stream, event);
-        },
+        [this](EventStream &stream, std::span<const Event> events) { handle(stream, events); },
         [this](EventStream &stream) {
             ImageState &image = states_[stream.place];
             if (--image.streams == 0) image_ended(image);

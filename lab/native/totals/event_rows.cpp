@@ -63,9 +63,7 @@ class RowWriter {
 void read_event_rows(BlockFile &file, const Definitions &definitions, const Summary &summary,
                      const CallTree &tree, size_t most, const std::function<void(EventRows &&)> &take) {
     RowWriter writer(definitions, summary, tree, most == 0 ? 1 : most, take);
-    merge(
-        event_streams(file), [](EventStream &) {},
-        [&](EventStream &stream, const Event &event) { writer.add(stream, event); }, [](EventStream &) {});
+    merge(event_streams(file), [&](EventStream &stream, const Event &event) { writer.add(stream, event); });
     writer.flush();
 }
 

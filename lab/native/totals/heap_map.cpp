@@ -45,12 +45,9 @@ class Walker {
     void walk(BlockFile &file, bool pages, uint64_t events) {
         pages_kept_ = pages;
         left_ = events;
-        merge(
-            event_streams(file), [](const EventStream &) {},
-            [this](EventStream &stream, const Event &event) {
-                if (stream.image() == image_ && left_ > 0) handle(stream.thread(), event);
-            },
-            [](EventStream &) {});
+        merge(event_streams(file), [this](EventStream &stream, const Event &event) {
+            if (stream.image() == image_ && left_ > 0) handle(stream.thread(), event);
+        });
     }
 
     [[nodiscard]] uint64_t peak_event() const noexcept { return peak_event_; }

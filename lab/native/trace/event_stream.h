@@ -31,7 +31,7 @@ class EventStream {
     // The events that have been decoded and not taken yet, in order; empty before `refill` and at the end.
     [[nodiscard]] bool empty() const noexcept { return first_ == last_; }
     [[nodiscard]] const Event &front() const noexcept { return batch_[first_]; }
-    void pop() noexcept { ++first_; }
+    void pop(size_t count) noexcept { first_ += count; }
     [[nodiscard]] std::span<const Event> waiting() const noexcept {
         return std::span(batch_).subspan(first_, last_ - first_);
     }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -32,11 +33,13 @@ inline std::vector<std::unique_ptr<EventStream>> event_streams(BlockFile &file) 
     return streams;
 }
 
-// Calls `handle(stream, event)` for every event by increasing stamp, `announce(stream)` when more of a
-// stream's events have been decoded and wait, and `ended(stream)` behind its last. A stream's block is read
-// only when its time has come, so that memory is bounded by the threads that overlap.
+// Calls `handle(stream, events)` for every run of events of one stream, by increasing stamp,
+// `announce(stream)` when more of a stream's events have been decoded and wait, and `ended(stream)` behind
+// its last. The events of a run are the first of `stream.waiting()`. A stream's block is read only when its
+// time has come, so that memory is bounded by the threads that overlap.
 template <class Announce, class Handle, class Ended>
-void merge(std::vector<std::unique_ptr<EventStream>> streams, Announce announce, Handle handle, Ended ended) {
+void merge_runs(std::vector<std::unique_ptr<EventStream>> streams, Announce announce, Handle handle,
+                Ended ended) {
     struct Head {
         uint64_t ticks;
         size_t order; // equal stamps: the older thread first, so that every reading gives the same result
@@ -54,12 +57,13 @@ void merge(std::vector<std::unique_ptr<EventStream>> streams, Announce announce,
     std::priority_queue<Head *, std::vector<Head *>, decltype(later)> queue(later);
     for (Head &head : heads) queue.push(&head);
 
+    constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
     while (!queue.empty()) {
         Head *head = queue.top();
         queue.pop();
         EventStream &stream = *head->stream;
         // Until somebody else is due, stay with this thread.
-        const uint64_t limit = queue.empty() ? std::numeric_limits<uint64_t>::max() : queue.top()->ticks;
+        const uint64_t limit = queue.empty() ? kNever : queue.top()->ticks;
         bool more = true;
         do {
             if (stream.empty()) {
@@ -68,8 +72,11 @@ void merge(std::vector<std::unique_ptr<EventStream>> streams, Announce announce,
                 announce(stream);
                 if (stream.front().ticks > limit) break;
             }
-            handle(stream, stream.front());
-            stream.pop();
+            const std::span<const Event> waiting = stream.waiting();
+            size_t count = limit == kNever ? waiting.size() : 1;
+            while (count < waiting.size() && waiting[count].ticks <= limit) ++count;
+            handle(stream, waiting.first(count));
+            stream.pop(count);
         } while (stream.empty() || stream.front().ticks <= limit);
         if (more) {
             head->ticks = stream.front().ticks;
@@ -79,6 +86,17 @@ void merge(std::vector<std::unique_ptr<EventStream>> streams, Announce announce,
             head->stream.reset();
         }
     }
+}
+
+// Calls `handle(stream, event)` for every event by increasing stamp.
+template <class Handle>
+void merge(std::vector<std::unique_ptr<EventStream>> streams, Handle handle) {
+    merge_runs(
+        std::move(streams), [](EventStream &) {},
+        [&handle](EventStream &stream, std::span<const Event> events) {
+            for (const Event &event : events) handle(stream, event);
+        },
+        [](EventStream &) {});
 }
 
 } // namespace reap::native
