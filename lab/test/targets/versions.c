@@ -35,13 +35,9 @@ APART static void frees_at_once(void) {
 }
 
 #ifdef NEWER
-APART static void comes(void) {
-    free(allocate(3000));
-}
+APART static void comes(void) { free(allocate(3000)); }
 #else
-APART static void goes(void) {
-    free(allocate(500));
-}
+APART static void goes(void) { free(allocate(500)); }
 #endif
 
 int main(void) {
