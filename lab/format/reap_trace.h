@@ -70,8 +70,9 @@ struct reap_file_header {
     uint32_t stop_count;     /* (atomic) how often a thread or process had to stop recording */
     uint32_t finished;       /* 1: the tree ended and every block of a dead process was sealed */
     uint32_t
-        file_blocks;   /* for so many blocks the file is long enough, with holes where none is yet; grows */
-    uint32_t deepbind; /* (atomic) how often RTLD_DEEPBIND was removed from a call of dlopen */
+        file_blocks;    /* for so many blocks the file is long enough, with holes where none is yet; grows */
+    uint32_t deepbind;  /* (atomic) how often RTLD_DEEPBIND was removed from a call of dlopen */
+    uint32_t stamp_all; /* 1: every event has a stamp, also while a process has one thread */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };

@@ -96,10 +96,13 @@ NB_MODULE(native, m) {
     m.def(
         "create_trace",
         [](const std::string &path, uint32_t depth, uint32_t clock, uint32_t sampler, uint32_t period_us,
-           uint64_t period_bytes) { create_trace(path, {depth, clock, sampler, period_us, period_bytes}); },
+           uint64_t period_bytes, bool stamp_all) {
+            create_trace(path, {depth, clock, sampler, period_us, period_bytes, stamp_all});
+        },
         "path"_a, "depth"_a, "clock"_a, "sampler"_a, "sampler_period_us"_a, "period_bytes"_a = 0,
+        "stamp_all"_a = false,
         "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled "
-        "allocations. "
+        "allocations, stamp_all has the time of every event recorded, and not only of some. "
         "Raises OSError; the file must not exist.");
     m.def("clock_cost", &clock_cost, "clock"_a,
           "Nanoseconds between two readings of the clock one after another: what looking adds to a latency.");

@@ -12,7 +12,6 @@
 
 #include "output/lost_pages.h"
 #include "real.h"
-#include "reap_litter.h"
 #include "stack_walk.h"
 #include "timer_sampler.h"
 
@@ -67,7 +66,7 @@ void Image::start(uint32_t flags) noexcept {
     }
     guard_lost_pages(trace_);
     full_ = trace_.depth() == REAP_DEPTH_FULL;
-    if (getenv(REAP_LITTER_ENV) != nullptr) threading_ = Threading::Several;
+    if (trace_.stamps_all()) threading_ = Threading::Several;
     clock_ = trace_.clock();
     ns_per_tick_ = 1.0;
     if (clock_ == REAP_CLOCK_TSC) ns_per_tick_ = 1e9 / static_cast<double>(trace_.ticks_per_second());

@@ -131,8 +131,7 @@ class Image {
     [[nodiscard]] uint64_t now_by_syscall() const noexcept;
     REAP_COLD bool note_threads() noexcept;
 
-    // Unknown until the C library has been initialised. Several also where the heap is littered: stamps alone
-    // tell the program's events from those of the litter, which end one behind the other.
+    // Unknown until the C library has been initialised. As Several where every event is to have a stamp.
     enum class Threading : uint8_t { Unknown, Alone, Several };
     Threading threading_ = Threading::Unknown;
 

@@ -284,6 +284,66 @@ void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept 
     record_sample_end(thread, pointer, before, image.now());
 }
 
+namespace {
+
+// Whether a reallocation that returned `moved` freed its block: to 0 bytes the C library frees.
+bool has_freed(const void *moved, size_t size) noexcept { return moved == nullptr && size == 0; }
+
+void count_reallocation(ThreadState &thread, reap_call call, const void *moved, size_t size) noexcept {
+    if (has_freed(moved, size)) {
+        on_counts(thread, [call](reap_counts &counts) {
+            ++counts.calls[call];
+            ++counts.frees;
+            ++counts.final_reallocs;
+        });
+        return;
+    }
+    count_allocation(thread, call, size, moved != nullptr);
+    on_counts(thread,
+              [moved](reap_counts &counts) { ++(moved != nullptr ? counts.frees : counts.fresh_reallocs); });
+}
+
+// Records the call whole.
+void *realloc_in_full_depth(ThreadState &thread, reap_call call, void *pointer, size_t size,
+                            const void *frame) noexcept {
+    const uint64_t before = image.now();
+    void *moved = call_realloc(pointer, size);
+    const uint64_t after = image.now();
+    if (moved != nullptr) {
+        record_reallocation(thread, call, pointer, moved, size, before, after, frame);
+    } else if (has_freed(moved, size)) {
+        thread.note_failure(size);
+        record_free(thread, call, pointer, before);
+    } else {
+        record_allocation(thread, call, size, 0, nullptr, frame);
+    }
+    return moved;
+}
+
+// Counts the call, ends the sample that its block may be, and begins one if it is drawn.
+void *realloc_in_triage(ThreadState &thread, reap_call call, void *pointer, size_t size,
+                        const void *frame) noexcept {
+    const bool watched = image.watched.remove(pointer);
+    const bool sampled = thread.budget < 0;
+    const bool timed = watched || sampled;
+    const uint64_t before = timed ? image.now() : 0;
+    void *moved = call_realloc(pointer, size);
+    const uint64_t after = timed ? image.now() : 0;
+    if (has_freed(moved, size)) thread.note_failure(size);
+    count_reallocation(thread, call, moved, size);
+    if (watched) {
+        if (moved != nullptr || has_freed(moved, size)) {
+            record_sample_end(thread, pointer, before, after);
+        } else {
+            image.watched.add(pointer); // the call failed: the block is still allocated
+        }
+    }
+    if (sampled) record_sample(thread, call, size, moved, before, after, frame);
+    return moved;
+}
+
+} // namespace
+
 void *realloc_slow(reap_call call, void *pointer, size_t size) {
     if (is_nested(thread_state)) return call_realloc(pointer, size);
     if (pointer == nullptr) {
@@ -294,48 +354,12 @@ void *realloc_slow(reap_call call, void *pointer, size_t size) {
     ThreadState &thread = thread_state;
     refund_impossible(thread, size);
     const Permit permit(thread);
-    const bool recording = permit.granted();
-    const bool full = recording && image.full();
-    const bool watched = recording && !full && image.watched.remove(pointer);
-    const uint64_t before = full || watched ? image.now() : 0;
-    const bool sampled = recording && !full && thread.budget < 0;
-    const uint64_t start = sampled ? image.now() : 0;
-    void *moved = call_realloc(pointer, size);
-    const uint64_t after = full || watched || sampled ? image.now() : 0;
-    const bool freed = moved == nullptr && size == 0;
     const void *frame = __builtin_frame_address(0);
-    if (freed) thread.note_failure(size);
-
-    if (full) {
-        if (moved != nullptr) {
-            record_reallocation(thread, call, pointer, moved, size, before, after, frame);
-        } else if (freed) {
-            record_free(thread, call, pointer, before);
-        } else {
-            record_allocation(thread, call, size, 0, nullptr, frame);
-        }
-        return moved;
-    }
-    if (freed) {
-        on_counts(thread, [call](reap_counts &counts) {
-            ++counts.calls[call];
-            ++counts.frees;
-            ++counts.final_reallocs;
-        });
-    } else {
-        count_allocation(thread, call, size, moved != nullptr);
-        on_counts(thread, [moved](reap_counts &counts) {
-            ++(moved != nullptr ? counts.frees : counts.fresh_reallocs);
-        });
-    }
-    if (watched) {
-        if (moved != nullptr || freed) {
-            record_sample_end(thread, pointer, before, after);
-        } else {
-            image.watched.add(pointer); // the call failed: the block is still allocated
-        }
-    }
-    if (sampled) record_sample(thread, call, size, moved, start, after, frame);
+    if (permit.granted() && image.full()) return realloc_in_full_depth(thread, call, pointer, size, frame);
+    if (permit.granted()) return realloc_in_triage(thread, call, pointer, size, frame);
+    void *moved = call_realloc(pointer, size);
+    if (has_freed(moved, size)) thread.note_failure(size);
+    count_reallocation(thread, call, moved, size);
     return moved;
 }
 

@@ -73,8 +73,11 @@ def take(launch: Launch, litter: Litter, *, image: str = "") -> HeapMap:
     """
     with tempfile.TemporaryDirectory(prefix="reap-map-") as folder:
         path = Path(folder) / "map.reap"
-        # Stamps in nanoseconds of the clock that the litterings report by.
-        native.create_trace(native_name(path), native.FULL, native.MONOTONIC_NS, native.SAMPLER_NONE, 0)
+        # Stamps in nanoseconds of the clock that the litterings report by, and of every event: they tell the
+        # program's from the litter's, which end one behind the other.
+        native.create_trace(
+            native_name(path), native.FULL, native.MONOTONIC_NS, native.SAMPLER_NONE, 0, stamp_all=True
+        )
         recorded = msgspec.structs.replace(
             launch,
             capture=True,

@@ -30,6 +30,7 @@ class TraceFile {
     [[nodiscard]] uint32_t clock() const noexcept { return header_->clock; }
     [[nodiscard]] uint64_t ticks_per_second() const noexcept { return header_->ticks_per_second; }
     [[nodiscard]] uint64_t period_bytes() const noexcept { return header_->period_bytes; }
+    [[nodiscard]] bool stamps_all() const noexcept { return header_->stamp_all != 0; }
     [[nodiscard]] uint32_t sampler() const noexcept { return header_->sampler; }
     [[nodiscard]] uint32_t sampler_period_us() const noexcept { return header_->sampler_period_us; }
 
