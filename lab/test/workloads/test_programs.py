@@ -108,10 +108,10 @@ def test_there_is_one_for_each_kind_and_enough_of_them():
 
 
 @pytest.mark.workloads
-def test_every_workload_is_prepared_but_those_that_are_listed(record_property):
+def test_every_workload_is_prepared_but_those_that_are_listed(record_testsuite_property):
     """After `reap workloads prepare --yes`."""
     lacks = {each.workload: each for each in provision.plan(card.names()).lacks if not each.nothing}
-    record_property("not_prepared", ", ".join(NOT_PREPARED))
+    record_testsuite_property("not_prepared", ", ".join(NOT_PREPARED))
     assert lacks.keys() == NOT_PREPARED.keys(), lacks
     assert all(NOT_PREPARED.values()), "each with its reason"
 
