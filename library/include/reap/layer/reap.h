@@ -199,8 +199,8 @@ template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
 class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granule, Window, S>> {
     friend ArrayMembers<Reap>;
     // Named here, since clang looks for none of ReapState in a return type where another base is dependent.
-    using Chunk = ReapState::Chunk;
-    using Large = ReapState::Large;
+    using ReapState::Chunk;
+    using ReapState::Large;
     static constexpr bool told = S == Sizes::told;
     static_assert(Granule == 16 || (Granule == 8 && !told));
     static_assert(window_of<Upstream> == 0 || window_of<Upstream> == Window);
