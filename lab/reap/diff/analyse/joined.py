@@ -9,7 +9,7 @@ import numpy as np
 
 from reap import native
 from reap.base.records import Estimate
-from reap.recording.analyse.calls import MEASURES, UNITS, Measure, Tree
+from reap.recording.analyse.calls import MEASURES, UNITS, Tree, unnamed
 from reap.recording.analyse.columns import KINDS, Columns, each_batch
 from reap.recording.analyse.estimates import at_most, from_samples
 from reap.recording.analyse.sites import Frame, passes_on
@@ -99,15 +99,8 @@ class Joined:
 def stacks_of(recording: native.Recording) -> Stacks:
     """The stacks of a recording. Cost: a look-up of every name; in triage a pass over the samples."""
     tree = recording.calls(0.0)
-    parents = [-1 if parent == native.NO_NODE else parent for parent in tree.parents.tolist()]
-    own: dict[Measure, list[float]] = {
-        "allocations": tree.allocations.tolist(),
-        "bytes": tree.bytes.tolist(),
-        "peak": tree.at_peak.tolist(),
-        "temporary": tree.temporary.tolist(),
-        "live-at-exit": tree.at_exit.tolist(),
-    }
-    variance = {unit: np.zeros(len(parents)) for unit in ("count", "bytes")}
+    bare = unnamed(tree)
+    variance = {unit: np.zeros(len(bare.parents)) for unit in ("count", "bytes")}
     scale = dict.fromkeys(variance, 0.0)
     sampled = recording.header().depth != native.FULL
     if sampled:
@@ -117,7 +110,7 @@ def stacks_of(recording: native.Recording) -> Stacks:
     return Stacks(
         frames=list(tree.places),
         processes=list(tree.processes),
-        tree=Tree(parents, tree.at.tolist(), own),
+        tree=bare,
         program=largest.executable if largest else "",
         variance={unit: held.tolist() for unit, held in variance.items()},
         scale=scale,

@@ -88,6 +88,12 @@ def calls(recording: native.Recording, least: float = 0.0) -> Calls:
 def named(tree: native.CallTree) -> Calls:
     """The tree with the names that a reader is shown."""
     places = [_place(frame, process) for frame, process in zip(tree.places, tree.processes, strict=True)]
+    bare = unnamed(tree)
+    return Calls(bare.parents, bare.at, bare.own, places)
+
+
+def unnamed(tree: native.CallTree) -> Tree:
+    """The tree as lists, its places by their numbers."""
     parents = [-1 if parent == native.NO_NODE else parent for parent in tree.parents.tolist()]
     own: dict[Measure, list[float]] = {
         "allocations": tree.allocations.tolist(),
@@ -96,7 +102,7 @@ def named(tree: native.CallTree) -> Calls:
         "temporary": tree.temporary.tolist(),
         "live-at-exit": tree.at_exit.tolist(),
     }
-    return Calls(parents, tree.at.tolist(), own, places)
+    return Tree(parents, tree.at.tolist(), own)
 
 
 def _place(frame: Frame, process: bool) -> Place:
