@@ -252,7 +252,7 @@ def test_one_recording_without_allocations_is_said(folder, tmp_path):
 
 def test_a_truncated_recording_is_compared_and_said_but_not_judged(folder, tmp_path):
     data = (folder / "new/r.reap").read_bytes()
-    (tmp_path / "cut.reap").write_bytes(data[: len(data) // 2])
+    (tmp_path / "cut.reap").write_bytes(data[: -2 * 65536])  # a busy machine may add a block
     words = ("diff", str(folder / "old/r.reap"), str(tmp_path / "cut.reap"))
     done = reap(*words)
     assert done.returncode == 0, done.stderr
