@@ -97,10 +97,10 @@ uint8_t *TraceFile::map_blocks(uint64_t index, uint32_t count) noexcept {
 
 // Does not wait for the lock: a signal handler may take a block while its thread does.
 uint8_t *TraceFile::take_from_window(uint64_t index) noexcept {
-    if (window_ == nullptr || !window_lock_.try_lock()) return nullptr;
+    if (!window_lock_.try_lock()) return nullptr;
     const uint64_t place = index - window_first_; // below it: wraps around
     uint8_t *memory = nullptr;
-    if (place < window_blocks_) {
+    if (window_ != nullptr && place < window_blocks_) {
         memory = window_ + place * REAP_BLOCK_BYTES;
         window_taken_ |= uint64_t{1} << place;
     }
