@@ -9,7 +9,8 @@ import msgspec
 
 from reap.allocators import verify
 from reap.allocators.records import DEFAULT, Allocator
-from reap.compare import analyse
+from reap.compare import analyse, latency
+from reap.compare.latency import LATENCY
 from reap.compare.serving import ServerStarter
 from reap.experiment import arms, metrics, requests, sequential, statistics
 from reap.experiment.folder import Folder
@@ -17,7 +18,7 @@ from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
 
-SERVED = ("cpu", "cpu_per_request", "throughput", "peak_resident", "minor_faults")
+SERVED = ("cpu", "cpu_per_request", "throughput", "peak_resident", "minor_faults", *LATENCY)
 """The metrics of a server under load."""
 
 
@@ -84,6 +85,7 @@ def draw(
     if len(exits) > 1:
         said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(exits)))}")
     said += requests.notes(measured)
+    said += latency.notes(measured)
     return Comparison(
         workload=spec.workload,
         command=spec.program.command,
@@ -92,6 +94,7 @@ def draw(
         sides=sides,
         load=spec.server.load.command if spec.server else [],
         loads=spec.server.loads if spec.server else 0,
+        due_per_second=latency.due_per_second(measured),
         spread=_spread(baseline, control) if spec.server else None,
         against={each.name: each.program.command for each in spec.against},
         noise=_ratios(spec, baseline, control),

@@ -45,7 +45,8 @@ def _verdict(side: Side, comparison: Comparison) -> str:
     if won or judge.saves_memory(side, comparison):
         memory = phrases.memory(side)
         said += f" {memory[:1].upper()}{memory[1:]}." if memory else ""
-    return said
+    latency = phrases.latency(side)
+    return f"{said} {latency[:1].upper()}{latency[1:]}." if latency else said
 
 
 def _outcome(side: Side, ratio: Ratio, standing: judge.Standing, comparison: Comparison) -> str:
@@ -79,7 +80,7 @@ def _served(held: Pairing) -> str:
     if held.method == "simultaneous":
         return (
             "The servers of a round shared one core at the same time, and their loads another: throughput "
-            "was not compared."
+            "and latency were not compared."
         )
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"The servers of a round ran one after another{why}."
@@ -129,6 +130,12 @@ def _of_loads(comparison: Comparison) -> list[str]:
         lines[0] += (
             f" The baseline's two servers differed by {units.percent(spread.load)} from load to load and by "
             f"{units.percent(spread.start)} from start to start beside that (standard deviations)."
+        )
+    if comparison.due_per_second:
+        lines.append(
+            f"Latency is that of {units.count(comparison.due_per_second)} requests per second, each from when "
+            "it was due to its answer (no coordinated omission), measured of one server after another; a "
+            "percentile is the mean over the loads of a start."
         )
     if any(side.ratios and analyse.PER_REQUEST not in side.ratios for side in comparison.sides):
         lines.append(
