@@ -1,4 +1,4 @@
-"""Latency of a server under a load at a fixed rate: what is compared of it, and what limits it. Pure functions."""
+"""Latency of a server under a load at a fixed rate: what is compared, and what limits it. Pure functions."""
 
 import statistics
 from collections.abc import Sequence
@@ -29,15 +29,15 @@ def notes(runs: Sequence[Run]) -> list[str]:
     share = min(each.per_second / each.due_per_second for each in every)
     if share < _OVERLOADED:
         said.append(
-            f"a server was overloaded: in one load it answered {units.percent(share)} of the requests that were "
-            "due in a second, so that latency depends on how long the load lasts; lower the rate"
+            f"a server was overloaded: in one load it answered {units.percent(share)} of the requests that "
+            "were due in a second, so that latency depends on how long the load lasts; lower the rate"
         )
     late = statistics.median(each.late_ns for each in every)
     p99 = statistics.median(each.p99_ns or each.mean_ns for each in every)
     if late > _LATE * p99:
         said.append(
-            f"the load itself sent requests late by {units.duration(late / 1e9)} (P99, median of the loads), which "
-            "is in their latency: it had no core at that moment. Fewer busy processes, or a lower rate, help"
+            f"the load itself sent requests late by {units.duration(late / 1e9)} (P99, median of the loads), "
+            "which is in their latency: it had no core then. Fewer busy processes, or a lower rate, help"
         )
     return said
 

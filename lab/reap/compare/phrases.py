@@ -72,7 +72,9 @@ def memory(side: Side) -> str:
 
 def latency(side: Side) -> str:
     """What this allocator does to latency, P99 where it is known; empty where there is none to compare."""
-    known = [side.ratios[name] for name in ("latency_p99", "latency_p50", "latency_mean") if name in side.ratios]
+    known = [
+        side.ratios[name] for name in ("latency_p99", "latency_p50", "latency_mean") if name in side.ratios
+    ]
     if not known:
         return ""
     ratio, name = known[0], METRICS[known[0].metric]

@@ -97,6 +97,7 @@ def draw(
         due_per_second=latency.due_per_second(measured),
         spread=_spread(baseline, control) if spec.server else None,
         against={each.name: each.program.command for each in spec.against},
+        scanned=spec.scanned,
         noise=_ratios(spec, baseline, control),
         exit_code=reference[0].outcome.status,
         stdout_varies=len(outputs) > 1,
@@ -119,6 +120,8 @@ def compares_nothing(comparison: Comparison) -> bool:
 
 def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
     """The allocator that the program has by itself: glibc's, unless another served it in the probed run."""
+    if spec.scanned:
+        return spec.variant
     if spec.against:
         return Path(spec.program.command[0]).name
     name, provider = spec.baseline.name, warmup.outcome.malloc_provider if warmup else ""
@@ -189,7 +192,7 @@ def _side(
     if not problem and not ratios:
         problem = f"too few rounds were run for an interval ({len(sound)})"
     same_output = None
-    if len(expected.outputs) == 1 and spec.server is None:
+    if len(expected.outputs) == 1 and spec.server is None and not spec.scanned:
         same_output = all(run.outcome.stdout_digest in expected.outputs for run in every)
     if not problem and same_output is False:
         problem = "the program's output differs from the baseline's"

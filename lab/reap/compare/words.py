@@ -21,8 +21,8 @@ DISTRUST = (
 REQUESTS = "Requests per second: higher is better."
 
 SERVED = (
-    "CPU time and page faults are the server's over {loads} of each start, without the start, a first load "
-    "that warms it up, and the load generator; peak memory is from start to stop."
+    "CPU time and page faults are the server's over {loads} of each start, without the start, the loads "
+    "before them that warm it up, and the load generator; peak memory is from start to stop."
 )
 
 NOISE = "Noise: the baseline against itself in the same rounds. A ratio within the noise is no difference."
@@ -133,9 +133,9 @@ def _of_loads(comparison: Comparison) -> list[str]:
         )
     if comparison.due_per_second:
         lines.append(
-            f"Latency is that of {units.count(comparison.due_per_second)} requests per second, each from when "
-            "it was due to its answer (no coordinated omission), measured of one server after another; a "
-            "percentile is the mean over the loads of a start."
+            f"Latency is that of {units.count(comparison.due_per_second)} requests per second, each from "
+            "when it was due to its answer (no coordinated omission), measured of one server after another; "
+            "a percentile is the mean over the loads of a start."
         )
     if any(side.ratios and analyse.PER_REQUEST not in side.ratios for side in comparison.sides):
         lines.append(
@@ -165,7 +165,7 @@ def trust(side: Side, comparison: Comparison) -> str:
     words = ["verified"]
     if not side.same_exit:
         words.append("OTHER EXIT STATUS")
-    if comparison.load:
+    if comparison.load or comparison.scanned:
         return ", ".join(words)
     words.append(
         {True: "same output", False: "OTHER OUTPUT", None: "output varies by itself"}[side.same_output]

@@ -103,9 +103,7 @@ _SERVED = (
         name="throughput",
         unit="per_second",
         quantum=1e-9,
-        of=lambda outcome: (
-            _of_loads(outcome, "per_second") or outcome.served * 1e9 / max(1, outcome.wall_ns)
-        ),
+        of=lambda outcome: _of_loads(outcome, "per_second") or outcome.served * 1e9 / max(1, outcome.wall_ns),
         more_is_better=True,
         alone=True,
         served=True,

@@ -14,7 +14,9 @@ _ERRORS = 400
 _BODILESS = (204, 304)
 _LENGTH = re.compile(rb"\r\ncontent-length:\s*(\d+)", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding:\s*chunked", re.IGNORECASE)
-_CLOSES = re.compile(rb"\r\nconnection:\s*close|^HTTP/1\.0 (?!.*\r\nconnection:\s*keep-alive)", re.I | re.S)
+_CLOSES = re.compile(
+    rb"\r\nconnection:\s*close|^HTTP/1\.0 (?!.*\r\nconnection:\s*keep-alive)", re.IGNORECASE | re.DOTALL
+)
 _UNKNOWN = -1
 
 

@@ -40,7 +40,9 @@ _EXAMPLE = "reap load --rate 1000 redis://localhost:6379 'SET key:{n} value'"
 )
 @click.argument("url")
 @click.argument("requests", nargs=-1, metavar="[REQUEST]...")
-def load(rate: float, seconds: float, connections: int, keys: int, url: str, requests: tuple[str, ...]) -> int:
+def load(
+    rate: float, seconds: float, connections: int, keys: int, url: str, requests: tuple[str, ...]
+) -> int:
     """Make requests at a fixed rate, and print their latency.
 
     An open loop: requests are due at equal intervals, whether or not earlier ones are answered, and latency
@@ -64,7 +66,7 @@ def load(rate: float, seconds: float, connections: int, keys: int, url: str, req
         click.echo(line)
     if times.failed:
         raise ReapError(
-            f"{times.failed} of {len(times.latencies)} requests failed; the first answer was: {times.failure}",
+            f"{times.failed} of {asked.count} requests failed; the first answer was: {times.failure}",
             "try one by hand first",
             ExitCode.FAILED,
         )

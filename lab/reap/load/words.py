@@ -21,9 +21,9 @@ def lines(asked: Asked, times: Times) -> list[str]:
         if share == _PERCENTILES["P50"] or count * (1 - share) >= 0.999
     ]
     shown.append(f"maximum {_ms(times.latencies[-1])}")
+    answered = f"{rate:.1f}/s answered of {asked.rate:g}/s due"
     return [
-        f"{count} requests, {times.failed} failed; {rate:.1f}/s answered of "
-        f"{asked.rate:g}/s due, on {asked.connections} connections",
+        f"{count} requests, {times.failed} failed; {answered}, on {asked.connections} connections",
         f"latency from when each was due: {', '.join(shown)}",
         f"sent late by the generator itself: P99 {_ms(_rank(times.late, 0.99))}",
     ]

@@ -69,12 +69,8 @@ def _oha_latency(said: str, rate: float, requests: int) -> LoadLatency | None:
     mean = _time(r"^\s*Average:\s+", said)
     if found is None or mean is None:
         return None
-    return LoadLatency(
-        due_per_second=rate,
-        per_second=float(found[1]),
-        mean_ns=mean,
-        **_percentiles(r"^\s*{}0*% in ", ("50.0", "99.0", "99.9"), said, requests),
-    )
+    latency = LoadLatency(due_per_second=rate, per_second=float(found[1]), mean_ns=mean)
+    return _with_percentiles(latency, r"^\s*{}0*% in ", ("50.0", "99.0", "99.9"), said, requests)
 
 
 def _pgbench(command: Sequence[str], said: str) -> Counted | None:
@@ -105,8 +101,8 @@ def _reap(command: Sequence[str], said: str) -> Counted | None:
         per_second=float(rates[1]),
         mean_ns=_time(r"^latency .* mean ", said) or 0.0,
         late_ns=_time(r"^sent late .* P99 ", said) or 0.0,
-        **_percentiles(r"^latency .* {} ", ("P50", "P99", "P99.9"), said, found.requests),
     )
+    latency = _with_percentiles(latency, r"^latency .* {} ", ("P50", "P99", "P99.9"), said, found.requests)
     return msgspec.structs.replace(found, latency=latency)
 
 
@@ -155,13 +151,15 @@ def _time(before: str, said: str) -> float | None:
     return float(found[1]) * _UNITS[found[2]] if found and found[2] in _UNITS else None
 
 
-def _percentiles(before: str, names: Sequence[str], said: str, requests: int) -> dict[str, float | None]:
-    """P50, P99 and P99.9, as far as so many requests have them; `{}` in `before` is their name in the text."""
-    needs = {"p50_ns": 2, "p99_ns": 100, "p999_ns": 1000}
-    return {
-        field: _time(before.format(re.escape(name)), said) if requests >= least else None
-        for (field, least), name in zip(needs.items(), names, strict=True)
-    }
+def _with_percentiles(
+    latency: LoadLatency, before: str, names: Sequence[str], said: str, requests: int
+) -> LoadLatency:
+    """With P50, P99 and P99.9, as far as so many requests have them; `{}` in `before` is one of the names."""
+    p50, p99, p999 = (
+        _time(before.format(re.escape(name)), said) if requests >= least else None
+        for name, least in zip(names, (2, 100, 1000), strict=True)
+    )
+    return msgspec.structs.replace(latency, p50_ns=p50, p99_ns=p99, p999_ns=p999)
 
 
 def _number(command: Sequence[str], short: str, long: str = "") -> float:

@@ -78,9 +78,7 @@ class Running:
             return
         cpu_ns = after.cpu_ns - before.cpu_ns
         self._loads.append(
-            Loaded(
-                cpu_ns=cpu_ns, wall_ns=self.load.wall_ns, requests=self.requests, latency=self.latency
-            )
+            Loaded(cpu_ns=cpu_ns, wall_ns=self.load.wall_ns, requests=self.requests, latency=self.latency)
         )
         self._minor_faults += after.minor_faults - before.minor_faults
         self._major_faults += after.major_faults - before.major_faults

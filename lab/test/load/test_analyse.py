@@ -81,9 +81,7 @@ def test_what_is_sent_of_a_request(protocol, text, sent):
 
 
 def test_percentiles_are_times_of_requests_and_only_those_that_so_many_have():
-    asked = Asked(
-        protocol="line", host="", port=1, requests=[], rate=100, count=200, connections=4, keys=1
-    )
+    asked = Asked(protocol="line", host="", port=1, requests=[], rate=100, count=200, connections=4, keys=1)
     times = Times(
         seconds=4.0,
         latencies=[each / 1000 for each in range(1, 201)],

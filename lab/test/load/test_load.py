@@ -85,7 +85,9 @@ def test_a_stall_counts_for_every_request_that_it_delayed() -> None:
     """
     with serving(Lines) as port:
         requests = [*(["get"] * 50), "stall", *(["get"] * 149)]
-        done = loaded("--rate", "200", "--seconds", "1", "--connections", "2", f"line://localhost:{port}", *requests)
+        done = loaded(
+            "--rate", "200", "--seconds", "1", "--connections", "2", f"line://localhost:{port}", *requests
+        )
     assert done.exception is None, done.output
     assert done.output.startswith("200 requests, 0 failed; ")
     assert milliseconds(done.output, "maximum") > 0.9e3 * STALL
@@ -121,8 +123,18 @@ def test_pages_on_connections_that_stay_and_that_are_closed() -> None:
 @pytest.mark.parametrize(
     ("handler", "url", "request_", "said"),
     [
-        (Pages, "http://localhost:{port}/busy", (), "5 of 5 requests failed; the first answer was: HTTP/1.1 503"),
-        (Lines, "line://localhost:{port}", ("get", "wrong"), "2 of 5 requests failed; the first answer was: ERROR"),
+        (
+            Pages,
+            "http://localhost:{port}/busy",
+            (),
+            "5 of 5 requests failed; the first answer was: HTTP/1.1 503",
+        ),
+        (
+            Lines,
+            "line://localhost:{port}",
+            ("get", "wrong"),
+            "2 of 5 requests failed; the first answer was: ERROR",
+        ),
     ],
 )
 def test_requests_that_fail(handler: type, url: str, request_: tuple[str, ...], said: str) -> None:

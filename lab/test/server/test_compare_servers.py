@@ -82,6 +82,23 @@ def test_a_round_has_all_of_its_loads_and_a_warm_up_one(tmp_path: Path) -> None:
     assert "--requests-per-load tells it" in said
 
 
+def test_loads_that_warm_a_server_up_are_not_measured(tmp_path: Path) -> None:
+    """The first three requests of a start take 50 ms more."""
+    given = ("--warmup", "3", "--loads", "1", "-o", "there", *words("cools"))
+    done = reap("compare", "-n", "2", *given, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    runs = [json.loads(line) for line in (tmp_path / "there/runs.jsonl").read_text().splitlines()]
+    assert [run["warmup"] for run in runs] == [True] * 2 + [False] * 6
+    costs = [
+        load["cpu_ns"]
+        for run in runs
+        for load in run["outcome"]["loads"]
+        if run["cell"]["allocator"] == "glibc"
+    ]
+    assert max(costs) < 0.04e9
+    assert "--warmup 3" in done.stderr.splitlines()[-1]
+
+
 def test_nothing_measured_shows_no_columns_of_servers() -> None:
     console = Console(record=True, width=100)
     render(console, comparison_of([]))

@@ -90,7 +90,11 @@ def test_what_is_not_known(command: str, said: str) -> None:
             PGBENCH_AT_A_RATE,
             LoadLatency(due_per_second=200, per_second=197.466310, mean_ns=1_474_000),
         ),
-        ("pgbench -t 200 -R 200", PGBENCH_AT_A_RATE, LoadLatency(due_per_second=200, per_second=197.466310, mean_ns=1_474_000)),
+        (
+            "pgbench -t 200 -R 200",
+            PGBENCH_AT_A_RATE,
+            LoadLatency(due_per_second=200, per_second=197.466310, mean_ns=1_474_000),
+        ),
         ("pgbench -t 200", PGBENCH_AT_A_RATE, None),
     ],
 )

@@ -65,7 +65,17 @@ def test_a_recipe_measures_the_server(name: str, folder: Path) -> None:
     assert answer["pairing"]["method"] == "simultaneous"
     assert 1e-6 < side["ratios"]["cpu_per_request"]["baseline"] < 5e-3
     left = {path.name for path in folder.iterdir()}
-    assert left <= {"there", "x.json", "pages", "site.conf", "template", "app.js", "app.py", "__pycache__", *JAVA}
+    assert left <= {
+        "there",
+        "x.json",
+        "pages",
+        "site.conf",
+        "template",
+        "app.js",
+        "app.py",
+        "__pycache__",
+        *JAVA,
+    }
     assert not [line for line in processes() if str(folder) in line]
 
 

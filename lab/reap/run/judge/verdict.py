@@ -92,7 +92,9 @@ def _of_comparison(facts: Facts) -> list[Evidence]:
         if side not in facts.compared:
             texts.append(f"{side.allocator} was left out: {why_not(side)}.")
             continue
-        effect = f"Over {units.number(side.rounds, 'paired round')} {phrases.effect(side, side.ratios['cpu'])}"
+        effect = (
+            f"Over {units.number(side.rounds, 'paired round')} {phrases.effect(side, side.ratios['cpu'])}"
+        )
         beside = filter(None, (phrases.memory(side), phrases.latency(side)))
         texts.append(f"{'; '.join((effect, *beside))}.")
     if noise := phrases.noise(comparison):
