@@ -25,6 +25,7 @@ VERBS = {
     "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
     "compare": ("reap.compare.command", "Compare allocators on a program."),
+    "load": ("reap.load.command", "Make requests of a server at a fixed rate, and print their latency."),
     "tune": ("reap.tune.command", "Search an allocator's settings for those that suit a program."),
     "wall": ("reap.wall.command", "Find out where a program's time goes: is it at the allocator's wall?"),
     "fragment": (

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reap.launch.records import LoadLatency
 from reap.server.generators import Counted, counted
 
 REDIS_QUIET = "SET: rps=0.0 (overall: 0.0)\rSET: 5527.92 requests per second, p50=7.359 msec\n\n" * 2
@@ -27,6 +28,14 @@ OHA = """Status code distribution:
 """
 MEMCSLAP = """Time to generate       2000 test keys:                0.030 seconds.
 Time to set            8000 keys by    4 threads:     0.783 seconds.
+"""
+PGBENCH_AT_A_RATE = """number of transactions actually processed: 400/400
+number of failed transactions: 0 (0.000%)
+latency average = 1.474 ms
+latency stddev = 1.666 ms
+rate limit schedule lag: avg 0.592 (max 4.944) ms
+initial connection time = 21.216 ms
+tps = 197.466310 (without initial connection time)
 """
 PGBENCH = """number of transactions per client: 100
 number of transactions actually processed: 800/800
@@ -71,3 +80,23 @@ def test_what_a_known_load_says(command: str, said: str, expected: Counted) -> N
 )
 def test_what_is_not_known(command: str, said: str) -> None:
     assert counted(command.split(), said) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "latency"),
+    [
+        (
+            "pgbench -t 200 --rate=200",
+            PGBENCH_AT_A_RATE,
+            LoadLatency(due_per_second=200, per_second=197.466310, mean_ns=1_474_000),
+        ),
+        (
+            "pgbench -t 200 -R 200",
+            PGBENCH_AT_A_RATE,
+            LoadLatency(due_per_second=200, per_second=197.466310, mean_ns=1_474_000),
+        ),
+        ("pgbench -t 200", PGBENCH_AT_A_RATE, None),
+    ],
+)
+def test_latency_is_that_of_an_open_loop_alone(command: str, said: str, latency: LoadLatency | None) -> None:
+    assert counted(command.split(), said).latency == latency
