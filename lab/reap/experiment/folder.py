@@ -56,7 +56,7 @@ class Experiment(Record, kw_only=True):
 
 
 def spec_beside(file: Path) -> Spec | None:
-    """What the experiment measures in whose folder a file is; None where it is in none, or that is damaged."""
+    """What the experiment measures in whose folder a file is; None where there is none, or it is damaged."""
     folder = file.absolute().parent
     if (folder / _EXPERIMENT).is_file():
         with contextlib.suppress(ReapError):

@@ -28,7 +28,8 @@ def watch(again: list[str]) -> str:
     pairs = list(zip(again[::2], again[1::2], strict=True))
     if {"--prepare", "--cleanup"} & {option for option, _ in pairs}:
         return ""  # `reap wall` prepares nothing
-    return shlex.join(["reap", "wall", *(word for pair in pairs if pair[0] not in _FOR_LOADS for word in pair)])
+    kept = [word for pair in pairs if pair[0] not in _FOR_LOADS for word in pair]
+    return shlex.join(["reap", "wall", *kept])
 
 
 def record_full(command: list[str]) -> str:
