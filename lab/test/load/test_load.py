@@ -59,8 +59,10 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 @contextmanager
-def serving(handler: type[socketserver.BaseRequestHandler]) -> Iterator[int]:
-    with Server(("localhost", 0), handler) as server:
+def serving(
+    handler: type[socketserver.BaseRequestHandler], kind: type[socketserver.TCPServer] = Server
+) -> Iterator[int]:
+    with kind(("localhost", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -143,6 +145,39 @@ def test_requests_that_fail(handler: type, url: str, request_: tuple[str, ...], 
     assert isinstance(done.exception, ReapError)
     assert done.exception.code == ExitCode.FAILED
     assert said in done.exception.what
+
+
+class Single(socketserver.TCPServer):
+    """Serves one connection at a time, to its end, as gunicorn's usual worker does."""
+
+    allow_reuse_address = True
+
+
+def test_a_server_of_one_connection_at_a_time_is_not_kept_waiting() -> None:
+    """Connections that are made and not used would each have it wait for their request."""
+    with serving(Pages, Single) as port:
+        done = loaded("--rate", "50", "--seconds", "0.4", f"http://localhost:{port}/old")
+    assert done.exception is None, done.output
+    assert milliseconds(done.output, "P50") < 200
+
+
+class Impatient(Lines):
+    """Ends a connection that is idle for 50 ms."""
+
+    timeout = 0.05
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except TimeoutError:
+            return
+
+
+def test_idle_connections_that_the_server_ends_are_made_again() -> None:
+    with serving(Impatient) as port:
+        done = loaded("--rate", "8", "--seconds", "0.5", f"line://localhost:{port}", "get")
+    assert done.exception is None, done.output
+    assert done.output.startswith("4 requests, 0 failed")
 
 
 class Closes(socketserver.BaseRequestHandler):
