@@ -100,7 +100,7 @@ FOOTPRINTS = (
     Footprint(program="175.vpr", peak=131_274, needed=123_823, drag=None, here="fpga-placer"),
     Footprint(program="176.gcc", peak=67_117_548, needed=56_944_950, drag=1.16, here="expression-compiler"),
     Footprint(program="apache", peak=564_440, needed=527_770, drag=None, here="request-server"),
-    Footprint(program="lcc", peak=4_717_603, needed=2_886_903, drag=3.34, here="region-compiler"),
+    Footprint(program="lcc", peak=4_717_603, needed=2_886_903, drag=3.34, here="lcc"),
     Footprint(program="mudlle", peak=662_964, needed=551_060, drag=1.23, here="mudlle"),
 )
 """Table 4, in the paper's order."""
