@@ -216,8 +216,8 @@ enum reap_tag {
     REAP_TAG_MAPPING = 0xb0,  /* stamp, pid, start, length, file offset, string path: an executable mapping */
     REAP_TAG_SEEN = 0xc0,     /* stamp, pid, enum reap_seen, fields by its kind */
     REAP_TAG_UNRECORDED =
-        0xd0, /* pid, enum reap_unrecorded, string executable: a process of the tree of which
-                nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
+        0xd0,            /* pid, enum reap_unrecorded, string executable: a process of the tree of which
+                           nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
     REAP_TAG_CODE = 0xe0 /* enum reap_code, fields by its kind: code that is in no module */
 };
 
@@ -226,8 +226,8 @@ enum reap_code {
     REAP_CODE_PYTHON = 1,   /* location, line (0: none), string function, string file: in frames the address
                                of the location is REAP_PYTHON_FRAME | location */
     REAP_CODE_COMPILED = 2, /* start, length, string name: compiled at run time, from /tmp/perf-PID.map */
-    REAP_CODE_UNKNOWN = 3   /* version (PY_VERSION_HEX), enum reap_unknown_code: an interpreter whose functions
-                               are not in stacks */
+    REAP_CODE_UNKNOWN = 3 /* version (PY_VERSION_HEX), enum reap_unknown_code: an interpreter whose functions
+                             are not in stacks */
 };
 #define REAP_PYTHON_FRAME (UINT64_C(1) << 63)
 

@@ -105,7 +105,8 @@ NB_MODULE(native, m) {
         "path"_a, "depth"_a, "clock"_a, "sampler"_a, "sampler_period_us"_a, "period_bytes"_a = 0,
         "stamp_all"_a = false, "native_only"_a = false,
         "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled "
-        "allocations, stamp_all has the time of every event recorded, and not only of some, native_only leaves "
+        "allocations, stamp_all has the time of every event recorded, and not only of some, native_only "
+        "leaves "
         "Python functions out of stacks. "
         "Raises OSError; the file must not exist.");
     m.def("clock_cost", &clock_cost, "clock"_a,
@@ -114,7 +115,8 @@ NB_MODULE(native, m) {
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
 
     m.def("keep_perf_maps", &keep_perf_maps, "path"_a, "folder"_a = "/tmp",
-          "Add the names that perf-PID.map in the folder gives to code of a finished trace that was compiled at "
+          "Add the names that perf-PID.map in the folder gives to code of a finished trace that was compiled "
+          "at "
           "run time; returns how many addresses got one.");
 
     bind_heap_map(m);

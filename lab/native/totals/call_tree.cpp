@@ -14,7 +14,7 @@ struct RawPlace {
     std::string module;
     uint64_t address;
     bool process;
-    bool mapped; // the address is one of the module's file
+    bool mapped;        // the address is one of the module's file
     SourceFrame source; // of code in no module: what is known
 };
 

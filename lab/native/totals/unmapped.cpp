@@ -34,7 +34,8 @@ SourceFrame unmapped_frame(const Definitions &definitions, uint32_t image, uint6
     if (const PythonLocation *python = definitions.python(image, address))
         return {python->function.empty() ? "<unnamed>" : python->function, python->file,
                 static_cast<int>(python->line), false};
-    if (const CompiledCode *code = definitions.compiled(image, address - 1)) return compiled_frame(code->name);
+    if (const CompiledCode *code = definitions.compiled(image, address - 1))
+        return compiled_frame(code->name);
     return {};
 }
 

@@ -57,11 +57,11 @@ struct ImageInfo {
     std::string provider; // the file that serves malloc
     std::vector<std::string> command;
     std::vector<Module> modules;
-    std::vector<Frame> frames; // by id - first_frame
-    std::vector<PythonLocation> python;  // by number - first_python
-    uint32_t first_python = 1;           // as first_frame
-    std::vector<CompiledCode> compiled;  // by start
-    uint32_t first_frame = 1;  // a forked image goes on counting where its parent was
+    std::vector<Frame> frames;          // by id - first_frame
+    std::vector<PythonLocation> python; // by number - first_python
+    uint32_t first_python = 1;          // as first_frame
+    std::vector<CompiledCode> compiled; // by start
+    uint32_t first_frame = 1;           // a forked image goes on counting where its parent was
 };
 
 // A process of the tree of which nothing is recorded.

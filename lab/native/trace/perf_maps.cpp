@@ -29,7 +29,7 @@ FILE *open_map(const std::string &folder, uint32_t pid, const reap_file_header &
     const std::string name = folder + "/perf-" + std::to_string(pid) + ".map";
     const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) return nullptr;
-    struct stat found {};
+    struct stat found{};
     constexpr uint64_t kSecond = 1'000'000'000;
     const bool sound = ::fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode) &&
                        (::geteuid() == 0 || found.st_uid == ::geteuid()) &&

@@ -400,11 +400,10 @@ uint32_t Image::add_python(ThreadState &thread, uint32_t native) noexcept {
     KnownPython *&known = thread.full->python;
     if (unlikely(known == nullptr)) known = static_cast<KnownPython *>(map_private(sizeof(KnownPython)));
     if (known == nullptr) return native;
-    const uint32_t python = python_stacks_.number(
-        python_, *known, definitions_lock_,
-        [this](uint32_t location, const PythonLayout &layout, const PythonFrame &frame) {
-            define_python(location, layout, frame);
-        });
+    const uint32_t python =
+        python_stacks_.number(python_, *known, definitions_lock_,
+                              [this](uint32_t location, const PythonLayout &layout,
+                                     const PythonFrame &frame) { define_python(location, layout, frame); });
     if (unlikely(python == 0)) {
         if (python_.status() == PythonStatus::Refused) {
             const LockGuard guard(definitions_lock_);

@@ -50,10 +50,10 @@ struct ThreadState {
     bool busy = false; // inside the recorder, which must not be re-entered by a signal handler or a library
     bool inside_operator = false; // an allocator's own operator runs; its calls are not recorded
     bool unused = false;
-    bool called_back = false; // it has called malloc or free by name
-    bool end_key_set = false;     // the key whose destructor tells its end is set
-    bool counts_large = false;    // the counters of sizes from REAP_EXACT_SIZES on are allocated
-    uint32_t unloads = 0;         // calls of dlclose that this thread is in
+    bool called_back = false;  // it has called malloc or free by name
+    bool end_key_set = false;  // the key whose destructor tells its end is set
+    bool counts_large = false; // the counters of sizes from REAP_EXACT_SIZES on are allocated
+    uint32_t unloads = 0;      // calls of dlclose that this thread is in
     uint32_t number = 0;
     uint32_t tid = 0;
     uint64_t began = 0; // ticks

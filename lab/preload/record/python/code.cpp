@@ -53,6 +53,20 @@ int32_t take_signed(const uint8_t *&at, const uint8_t *end) noexcept {
     return (value & 1) != 0 ? -half : half;
 }
 
+// Of code that is compiled at run time all else may be as before: its names, and where its parts lie. Reads
+// the table of lines in four places, because that is done for each function of a stack.
+uint64_t digest(uint64_t lines, uint64_t size, uint64_t filename, const PythonLayout &layout) noexcept {
+    constexpr uint64_t kFactor = UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t text = lines + kBytesText;
+    const uint64_t name_length = word_at(filename + kTextLength);
+    const uint64_t name_end = filename + layout.ascii_text + name_length; // behind it lies a zero
+    uint64_t sum = word_at(text);
+    sum = sum * kFactor + (size < 16 ? size : word_at(text + 8));
+    sum = sum * kFactor + (size < 16 ? size : word_at(text + (size / 2 & ~UINT64_C(7))));
+    sum = sum * kFactor + (size < 8 ? size : word_at(text + size - 8));
+    return (sum * kFactor + name_length) * kFactor + word_at(name_end - 8);
+}
+
 } // namespace
 
 CodeIdentity identity_of(const PythonLayout &layout, uint64_t code) noexcept {
@@ -63,7 +77,8 @@ CodeIdentity identity_of(const PythonLayout &layout, uint64_t code) noexcept {
             word_at(code + layout.code_qualname),
             lines,
             size << 32 | half_word_at(code + layout.code_firstlineno),
-            layout.code_version != 0 ? half_word_at(code + layout.code_version) : 0};
+            layout.code_version != 0 ? half_word_at(code + layout.code_version)
+                                     : digest(lines, size, word_at(code + layout.code_filename), layout)};
 }
 
 uint32_t line_of(const PythonLayout &layout, uint64_t code, uint64_t instruction) noexcept {

@@ -30,8 +30,8 @@ bool PythonInterpreter::look_at(const link_map *module) noexcept {
     if (version == nullptr || exported(module, "_PyEval_EvalFrameDefault") == nullptr) return false;
     version_ = *version;
     layout_ = python_layout(version_);
-    this_thread_ = reinterpret_cast<void *(*)()>(
-        const_cast<void *>(exported(module, "PyGILState_GetThisThreadState")));
+    this_thread_ =
+        reinterpret_cast<void *(*)()>(const_cast<void *>(exported(module, "PyGILState_GetThisThreadState")));
     initialized_ = reinterpret_cast<int (*)()>(const_cast<void *>(exported(module, "Py_IsInitialized")));
     code_type_ = exported(module, "PyCode_Type");
     text_type_ = exported(module, "PyUnicode_Type");

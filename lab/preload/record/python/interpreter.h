@@ -39,8 +39,8 @@ class PythonInterpreter {
     [[nodiscard]] uint64_t version() const noexcept { return version_; }
     [[nodiscard]] const PythonLayout &layout() const noexcept { return *layout_; }
 
-    // A module that has code on the stack of the calling thread: notices whether it is an interpreter. True if
-    // it is the first, and one that is not known.
+    // A module that has code on the stack of the calling thread: notices whether it is an interpreter. True
+    // if it is the first, and one that is not known.
     bool look_at(const link_map *module) noexcept;
 
     // The functions that the calling thread executes, innermost first; returns how many. Of a deeper stack

@@ -22,7 +22,7 @@ struct KnownPython {
         bool entry;
     };
     size_t count;
-    Frame frames[kMostPythonFrames]; // outermost first
+    Frame frames[kMostPythonFrames];        // outermost first
     PythonFrame current[kMostPythonFrames]; // what the thread executes now, innermost first
 };
 
@@ -44,7 +44,8 @@ class PythonStacks {
         for (; known.count != count; ++known.count) {
             const PythonFrame &frame = known.current[count - 1 - known.count];
             KnownPython::Frame &added = known.frames[known.count];
-            added = {frame.frame, frame.instruction, identity_of(python.layout(), frame.code), 0, 0, frame.entry};
+            added = {frame.frame, frame.instruction, identity_of(python.layout(), frame.code), 0,
+                     0,           frame.entry};
             added.location = locations_.find(frame.instruction, added.code);
             if (added.location == 0) {
                 added.location = locations_.add(frame.instruction, added.code);
@@ -90,9 +91,9 @@ struct PythonRange {
     uint8_t end;
 };
 
-// Finds them by addresses: what belongs to a call of the interpreter lies in its frame on the C stack. `begins`
-// are the stack pointers at which the native frames begin. False if the two stacks do not fit together, as
-// where a library switches C stacks in its own way.
+// Finds them by addresses: what belongs to a call of the interpreter lies in its frame on the C stack.
+// `begins` are the stack pointers at which the native frames begin. False if the two stacks do not fit
+// together, as where a library switches C stacks in its own way.
 bool place_python(const PythonFrame *python, size_t python_count, const uint64_t *begins, size_t count,
                   PythonRange *ranges) noexcept;
 

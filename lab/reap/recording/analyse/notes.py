@@ -49,8 +49,8 @@ _UNKNOWN_CODE = {
 
 def _unknown_interpreters(found: list[tuple[int, int, int]]) -> list[str]:
     return [
-        f"Stacks show the functions of CPython {version >> 24}.{version >> 16 & 255} itself instead of Python's: "
-        f"{_UNKNOWN_CODE.get(reason, 'of an unknown reason')}."
+        f"Stacks show the functions of CPython {version >> 24}.{version >> 16 & 255} itself and not "
+        f"Python's: {_UNKNOWN_CODE.get(reason, 'of an unknown reason')}."
         for version, reason in sorted({(version, reason) for _, version, reason in found})
     ]
 
