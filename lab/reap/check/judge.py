@@ -5,7 +5,6 @@ fails a check of N runs with the probability p to the power of N: of 10 runs les
 at least half of its runs keep the limit, whatever the distribution of its figures.
 """
 
-import math
 import re
 from collections.abc import Sequence
 
@@ -15,8 +14,6 @@ from reap.base.text import did_you_mean, printable
 from reap.check.records import FIGURES, UNITS, Baseline, Figure, Judged, Limit, Measured, Verdict
 from reap.diff.judge import FACTORS, WIDER, Allowed
 
-ENOUGH_RUNS = 10
-"""2 to the power of minus 10 is less than 1 in 1,000."""
 _AMOUNT = re.compile(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*", re.ASCII)
 
 
@@ -87,11 +84,6 @@ def judged(each: Limit, runs: Sequence[Measured]) -> Judged:
 def settled(limits: Sequence[Limit], runs: Sequence[Measured]) -> bool:
     """Whether further runs cannot fail the check any more."""
     return not any(judged(each, runs).verdict == "exceeded" for each in limits)
-
-
-def runs_for(share: float) -> int:
-    """As how many runs make a false alarm rarer than 1 in 1,000, where this share of runs exceeds a limit."""
-    return math.ceil(math.log(1e-3) / math.log(share))
 
 
 def require_complete(run: Measured) -> None:
