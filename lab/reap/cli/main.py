@@ -23,6 +23,7 @@ VERBS = {
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
     "show": ("reap.show.command", "Show what a recording contains."),
     "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
+    "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
     "compare": ("reap.compare.command", "Compare allocators on a program."),
     "load": ("reap.load.command", "Make requests of a server at a fixed rate, and print their latency."),
