@@ -73,6 +73,7 @@ struct reap_file_header {
         file_blocks;    /* for so many blocks the file is long enough, with holes where none is yet; grows */
     uint32_t deepbind;  /* (atomic) how often RTLD_DEEPBIND was removed from a call of dlopen */
     uint32_t stamp_all; /* 1: every event has a stamp, also while a process has one thread */
+    uint32_t native_only; /* 1: stacks have no Python functions, but the interpreter's own calls */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };
@@ -215,8 +216,24 @@ enum reap_tag {
     REAP_TAG_MAPPING = 0xb0,  /* stamp, pid, start, length, file offset, string path: an executable mapping */
     REAP_TAG_SEEN = 0xc0,     /* stamp, pid, enum reap_seen, fields by its kind */
     REAP_TAG_UNRECORDED =
-        0xd0 /* pid, enum reap_unrecorded, string executable: a process of the tree of which
-                nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
+        0xd0,            /* pid, enum reap_unrecorded, string executable: a process of the tree of which
+                           nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
+    REAP_TAG_CODE = 0xe0 /* enum reap_code, fields by its kind: code that is in no module */
+};
+
+/* Code that is in no module of the loader. */
+enum reap_code {
+    REAP_CODE_PYTHON = 1,   /* location, line (0: none), string function, string file: in frames the address
+                               of the location is REAP_PYTHON_FRAME | location */
+    REAP_CODE_COMPILED = 2, /* start, length, string name: compiled at run time, from /tmp/perf-PID.map */
+    REAP_CODE_UNKNOWN = 3 /* version (PY_VERSION_HEX), enum reap_unknown_code: an interpreter whose functions
+                             are not in stacks */
+};
+#define REAP_PYTHON_FRAME (UINT64_C(1) << 63)
+
+enum reap_unknown_code {
+    REAP_UNKNOWN_VERSION = 1, /* the recorder does not know this version */
+    REAP_UNKNOWN_MEMORY = 2   /* its memory does not look as that of its version should */
 };
 
 /* Why a process is not recorded. */

@@ -21,6 +21,7 @@
 #include "totals/aggregate.h"
 #include "totals/call_tree.h"
 #include "totals/event_rows.h"
+#include "totals/unmapped.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -121,6 +122,14 @@ class Recording {
                 out.emplace_back(each.pid, each.reason, text(each.executable));
             }
         }
+        return out;
+    }
+
+    // (pid, version as PY_VERSION_HEX, reason) of interpreters whose functions are not in stacks.
+    [[nodiscard]] std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> unknown_interpreters() const {
+        std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> out;
+        for (const UnknownInterpreter &each : definitions_.unknown())
+            out.emplace_back(each.pid, each.version, each.reason);
         return out;
     }
 
@@ -270,6 +279,9 @@ class Recording {
                 for (const SourceFrame &source : symbols_.resolve(module->path, address)) {
                     out.push_back(frame_row(module->path, address, source));
                 }
+            } else if (const SourceFrame source = unmapped_frame(definitions_, image, frame->address);
+                       !source.function.empty()) {
+                out.push_back(frame_row("", call & ~REAP_PYTHON_FRAME, source));
             } else {
                 out.push_back(unknown_frame(call));
             }
@@ -444,6 +456,7 @@ void bind_recording(const nb::module_ &m) {
         .def("damage", &Recording::damage)
         .def("images", &Recording::images)
         .def("unrecorded", &Recording::unrecorded)
+        .def("unknown_interpreters", &Recording::unknown_interpreters)
         .def("totals", &Recording::totals, nb::rv_policy::reference_internal)
         .def("sizes", &Recording::sizes)
         .def("sizes_at_peak", &Recording::sizes_at_peak)

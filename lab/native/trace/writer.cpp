@@ -151,6 +151,7 @@ void create_trace(const std::string &path, const TraceOptions &options) {
     header.clock = options.clock;
     header.period_bytes = options.period_bytes;
     header.stamp_all = options.stamp_all ? 1 : 0;
+    header.native_only = options.native_only ? 1 : 0;
     header.sampler = options.sampler;
     header.sampler_period_us = options.sampler_period_us;
     header.ticks_per_second = ticks_per_second(options.clock);

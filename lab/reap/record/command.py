@@ -22,6 +22,12 @@ import click
 )
 @click.option("-a", "--allocator", help="Record it under this allocator: a name, or NAME=/path/lib.so.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until CMD is stopped.")
+@click.option(
+    "--python/--no-python",
+    default=True,
+    show_default=True,
+    help="Show Python functions in stacks, instead of CPython's own.",
+)
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(
@@ -30,6 +36,7 @@ def record(
     depth: str,
     allocator: str | None,
     timeout: float | None,
+    python: bool,
     force: bool,
 ) -> int:
     """Record every allocation of a program into a file.
@@ -69,7 +76,9 @@ def record(
         timeout=timeout,
     )
     try:
-        outcome = recording.record(launch, path, "full" if depth == "full" else "triage", force=force)
+        outcome = recording.record(
+            launch, path, "full" if depth == "full" else "triage", force=force, python=python
+        )
     except recording.LostError as lost:
         complain(lost)
         return reporting.say_end(found.command[0], lost.outcome, timeout)

@@ -37,6 +37,21 @@ def missing(recording: native.Recording) -> list[str]:
         *_unrecorded(recording.unrecorded(), images),
         *_bypassed(images),
         *_deepbind(header),
+        *_unknown_interpreters(recording.unknown_interpreters()),
+    ]
+
+
+_UNKNOWN_CODE = {
+    native.UNKNOWN_VERSION: "this version is not known",
+    native.UNKNOWN_MEMORY: "its memory does not look as that of this version should",
+}
+
+
+def _unknown_interpreters(found: list[tuple[int, int, int]]) -> list[str]:
+    return [
+        f"Stacks show the functions of CPython {version >> 24}.{version >> 16 & 255} itself and not "
+        f"Python's: {_UNKNOWN_CODE.get(reason, 'of an unknown reason')}."
+        for version, reason in sorted({(version, reason) for _, version, reason in found})
     ]
 
 
