@@ -26,6 +26,26 @@ OHA = """Status code distribution:
   [200] 1980 responses
   [503] 20 responses
 """
+# As src/printer.rs of oha 1.16 writes it.
+OHA_AT_A_RATE = """Summary:
+  Success rate:\t100.00%
+  Slowest:\t9.2000 ms
+  Average:\t0.9150 ms
+  Requests/sec:\t499.1234
+
+Response time histogram:
+  0.100 ms [1]   |
+
+Response time distribution:
+  10.00% in 0.2100 ms
+  50.00% in 0.4100 ms
+  99.00% in 5.2500 ms
+  99.90% in 9.1000 ms
+  99.99% in 9.2000 ms
+
+Status code distribution:
+  [200] {} responses
+"""
 MEMCSLAP = """Time to generate       2000 test keys:                0.030 seconds.
 Time to set            8000 keys by    4 threads:     0.783 seconds.
 """
@@ -96,6 +116,26 @@ def test_what_is_not_known(command: str, said: str) -> None:
             LoadLatency(due_per_second=200, per_second=197.466310, mean_ns=1_474_000),
         ),
         ("pgbench -t 200", PGBENCH_AT_A_RATE, None),
+        (
+            "oha -n 2000 -q 500 --latency-correction x",
+            OHA_AT_A_RATE.format(2000),
+            LoadLatency(
+                due_per_second=500,
+                per_second=499.1234,
+                mean_ns=915_000,
+                p50_ns=410_000,
+                p99_ns=5_250_000,
+                p999_ns=9_100_000,
+            ),
+        ),
+        (
+            "oha -n 200 -q 500 --latency-correction x",
+            OHA_AT_A_RATE.format(200),
+            LoadLatency(
+                due_per_second=500, per_second=499.1234, mean_ns=915_000, p50_ns=410_000, p99_ns=5_250_000
+            ),
+        ),
+        ("oha -n 2000 -q 500 x", OHA_AT_A_RATE.format(2000), None),
     ],
 )
 def test_latency_is_that_of_an_open_loop_alone(command: str, said: str, latency: LoadLatency | None) -> None:
