@@ -38,11 +38,12 @@ enum reap_clock { REAP_CLOCK_TSC = 1, REAP_CLOCK_MONOTONIC_NS = 2 };
 /* Why recording stopped somewhere in the tree before the program did. */
 enum reap_stop {
     REAP_STOP_NONE = 0,
-    REAP_STOP_NO_SPACE = 1, /* the file could not grow: disk full, quota, file size limit */
-    REAP_STOP_OPEN = 2,     /* the file could not be reopened, for a block beyond `file_blocks` */
-    REAP_STOP_MAP = 3,      /* no address space or no memory for a block */
-    REAP_STOP_SANDBOX = 4,  /* under a system call filter, with all blocks reserved before it full */
-    REAP_STOP_TRUNCATED = 5 /* another program truncated the file */
+    REAP_STOP_NO_SPACE = 1,  /* the file could not grow: disk full, quota, file size limit */
+    REAP_STOP_OPEN = 2,      /* the file could not be reopened, for a block beyond `file_blocks` */
+    REAP_STOP_MAP = 3,       /* no address space or no memory for a block */
+    REAP_STOP_SANDBOX = 4,   /* under a system call filter, with all blocks reserved before it full */
+    REAP_STOP_TRUNCATED = 5, /* another program truncated the file */
+    REAP_STOP_SIZE = 6       /* the file reached max_blocks: events end, counters go on */
 };
 
 /* The first 4 KB of block 0. Mapped by every process of the tree; fields marked (atomic) are shared by them.
@@ -74,6 +75,8 @@ struct reap_file_header {
     uint32_t deepbind;  /* (atomic) how often RTLD_DEEPBIND was removed from a call of dlopen */
     uint32_t stamp_all; /* 1: every event has a stamp, also while a process has one thread */
     uint32_t native_only; /* 1: stacks have no Python functions, but the interpreter's own calls */
+    uint32_t max_blocks;  /* from this block on no events are written; 0: no limit */
+    uint64_t stop_ticks;  /* (atomic) where the first thread stopped for that */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };

@@ -30,7 +30,8 @@ namespace reap::native {
 namespace {
 
 struct Header : reap_file_header {
-    double seconds; // to its end, or to the last event
+    double seconds;      // to its end, or to the last event
+    double stop_seconds; // to where events stopped at the limit of the file's size; 0: they did not
 };
 
 // A process image: what it allocated, and what its definition says, which may be missing.
@@ -97,7 +98,8 @@ class Recording {
     [[nodiscard]] Header header() const {
         const reap_file_header &header = file_.header();
         return {header, header.end_ticks > header.start_ticks ? seconds(header.end_ticks)
-                                                              : seconds(summary_.last_ticks)};
+                                                              : seconds(summary_.last_ticks),
+                header.stop_ticks != 0 ? seconds(header.stop_ticks) : 0.0};
     }
 
     Damage damage() { return file_.damage(); }
@@ -377,6 +379,8 @@ void bind_header(const nb::module_ &m) {
         .def_ro("stop_reason", &Header::stop_reason, "0, or one of STOP_.")
         .def_ro("stop_errno", &Header::stop_errno)
         .def_ro("stop_count", &Header::stop_count)
+        .def_ro("stop_seconds", &Header::stop_seconds,
+                "From when on events are missing, where the file reached its limit; else 0.")
         .def_ro("deepbind", &Header::deepbind, "How often RTLD_DEEPBIND was removed from a call of dlopen.")
         .def_ro("seconds", &Header::seconds, "To its end, or to the last event.");
 }

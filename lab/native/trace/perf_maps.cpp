@@ -157,7 +157,8 @@ class Appender {
 
 uint64_t keep_perf_maps(const std::string &path, const std::string &folder) {
     BlockFile trace(path);
-    if (trace.header().finished == 0) return 0; // its processes still write to it
+    // Its processes still write to it, or nobody can.
+    if (trace.header().finished == 0 || trace.compressed()) return 0;
     const Definitions definitions(trace);
     std::map<uint32_t, uint32_t> sequences; // of each image, the next
     for (const BlockInfo &block : trace.blocks()) {

@@ -42,6 +42,8 @@ def record(
     *,
     force: bool = False,
     python: bool = True,
+    max_bytes: int = 0,
+    compress: bool = False,
     start: Callable[[Launch], Outcome] = spawn.run,
 ) -> Outcome:
     """Runs the program with the recorder in front of its allocator, and writes what it did to `path`.
@@ -49,7 +51,8 @@ def record(
     The file is private to the user, holds the whole process tree, and is readable at any moment, even if the
     program or this process is killed. `depth` triage counts everything and samples stacks, latencies and live
     bytes; full writes every event with its stack. `python` has stacks show Python functions in place of the
-    interpreter's calls. `start` runs the program to its end. Throws ReapError if
+    interpreter's calls. From `max_bytes` on no events are written, and counters go on. `compress`
+    compresses the file when nothing more can come. `start` runs the program to its end. Throws ReapError if
     the file exists (without `force`) or cannot be made, LostError if it cannot be completed, and what `start`
     throws.
     """
@@ -64,6 +67,7 @@ def record(
             who,
             period,
             native_only=not python,
+            max_blocks=max(2, max_bytes // native.BLOCK_BYTES) if max_bytes else 0,
         )
     except OSError as error:
         raise ReapError(
@@ -84,9 +88,16 @@ def record(
             finish(path)
         raise
     try:
-        finish(path)
+        if finish(path) == 0 and compress:
+            native.compress_file(trace)
     except ReapError as error:
         raise LostError(error, outcome) from error
+    except OSError as error:
+        cause = ReapError(
+            f"the recording {path} is whole, but could not be compressed: {error.strerror}",
+            "free space in its folder",
+        )
+        raise LostError(cause, outcome) from error
     return outcome
 
 

@@ -24,7 +24,7 @@ STUDIES = {
 }
 """The documents that have claims, by the heading of their section."""
 DOCUMENTS = (*STUDIES, "hpalloc")
-MOST_NOT_DONE = 19
+MOST_NOT_DONE = 17
 
 
 def cells(line):

@@ -85,6 +85,7 @@ class TraceFile {
     void record_stop(reap_stop reason, int error) noexcept;
 
   private:
+    void stop_at_limit(uint64_t ticks) noexcept;
     // Blocks reserved for a process that makes no further system calls.
     struct Sandbox {
         uint32_t taken; // (atomic) shared by the children of forks

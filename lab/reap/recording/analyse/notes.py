@@ -58,6 +58,12 @@ def _unknown_interpreters(found: list[tuple[int, int, int]]) -> list[str]:
 def _stopped(header: native.Header) -> list[str]:
     if header.stop_reason == 0:
         return []
+    if header.stop_reason == native.STOP_SIZE:
+        since = (
+            f"From {units.duration(header.stop_seconds)} on events are missing: the file reached --max-size."
+        )
+        rest = "Objects, bytes, sizes and calls are counted to the end; sites, lifetimes, memory until then."
+        return [f"{since} {rest}"]
     why = {
         native.STOP_NO_SPACE: "the file could not grow",
         native.STOP_OPEN: "the file could not be opened again (a changed root or dropped rights do that)",
