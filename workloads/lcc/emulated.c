@@ -1,6 +1,6 @@
-/* emulated.c: in place of lcc's alloc.c, the region emulator of OOPSLA 2002 (section 3.1). Each object is a malloc, and
-   freed where its arena is emptied. The pointers are kept outside the objects, so that the last access to an object is
-   the compiler's: upstream's PURIFY reads each object as it frees it. */
+/* emulated.c: in place of lcc's alloc.c, the region emulator of OOPSLA 2002 (section 3.1). Each object is a
+   malloc, and freed where its arena is emptied. The pointers are kept outside the objects, so that the last
+   access to an object is the compiler's: upstream's PURIFY reads each object as it frees it. */
 #include "c.h"
 
 static struct {
