@@ -83,7 +83,7 @@ static void map_window(void) {
         too_large() ? -TOO_LARGE : drag_system(__NR_fallocate, (UWord)file, 0, offset, WINDOW, 0, 0);
     if (answer == -NOT_SUPPORTED)
         answer = drag_system(__NR_ftruncate, (UWord)file, offset + WINDOW, 0, 0, 0, 0);
-    if (answer < 0) return give_up("there is no room for it", -answer);
+    if (answer < 0) return give_up("there is no space for it", -answer);
     answer = drag_system(__NR_mmap, (UWord)window, WINDOW, VKI_PROT_READ | VKI_PROT_WRITE,
                          VKI_MAP_SHARED | FIXED, (UWord)file, offset);
     if (answer != (Word)window) give_up("its file cannot be mapped", -answer);

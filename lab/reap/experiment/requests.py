@@ -47,7 +47,7 @@ def notes(runs: Sequence[Run]) -> list[str]:
         return []
     said = []
     if lost := sum(each.lost for each in found):
-        said.append(f"{lost} requests are not in the percentiles: there was no room to note their times")
+        said.append(f"{lost} requests are not in the percentiles: there was no space to note their times")
     if unfinished := max(each.unfinished for each in found):
         said.append(
             f"{unfinished} threads of a run ended within a request, which is not counted; if its end is "

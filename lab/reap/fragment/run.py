@@ -165,7 +165,7 @@ def _notes(
     said += mostly_left_out(profile)
     if run.lost:
         said.append(
-            f"{units.whole(run.lost)} litterings found no room to report; their cost is not subtracted"
+            f"{units.whole(run.lost)} litterings had no space to report; their cost is not subtracted"
         )
     served = {Path(each.provider).name for each in run.litterings} - {""}
     expected = Path(allocator.library).resolve().name if allocator.library else "libc.so.6"

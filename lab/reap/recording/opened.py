@@ -1,20 +1,16 @@
 """A recording for other programs in Python: `reap.open(FILE)`. Stacks and events as columns."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reap import native
 from reap.recording.analyse.calls import Calls, Measure, named
 from reap.recording.analyse.columns import CALL_NAMES, KINDS, ROWS, Columns, each_batch
 from reap.recording.read import read
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _COLUMNS: dict[str, Measure] = {
     "allocations": "allocations",

@@ -1,7 +1,5 @@
 """Whole stacks, cut to what can be seen."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from reap import native
 from reap.recording.analyse.calls import MEASURES, Tree, by_function, calls, pruned
 from reap.show.records import Flame

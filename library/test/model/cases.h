@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "case_lists.h"
 #include "reap/core/source.h"
 #include "reap/testkit/failing_source.h"
 #include "reap/testkit/subject.h"
@@ -25,7 +26,6 @@ struct Case {
     /// Whether its checked mode looks for misuse: not where pages are allocated and not objects.
     bool checks_misuse = true;
 };
-using Cases = std::vector<Case>;
 
 /// The source that cases stand on.
 using Below = Ref<testkit::FailingSource<>>;
@@ -74,19 +74,6 @@ inline const auto name_of = [](const auto &info) {
     std::ranges::replace_if(name, [](unsigned char letter) { return std::isalnum(letter) == 0; }, '_');
     return name;
 };
-
-void add_source_cases(Cases &cases);
-void add_best_fit_cases(Cases &cases);
-void add_block_cases(Cases &cases);
-void add_composing_cases(Cases &cases);
-void add_mempool_cases(Cases &cases);
-void add_obstack_cases(Cases &cases);
-void add_paper_reap_cases(Cases &cases);
-void add_reap_cases(Cases &cases);
-void add_region_cases(Cases &cases);
-void add_region_emulator_cases(Cases &cases);
-void add_stack_like_cases(Cases &cases);
-void add_thread_cases(Cases &cases);
 
 [[nodiscard]] inline Cases all_cases() {
     Cases cases;

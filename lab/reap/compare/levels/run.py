@@ -282,7 +282,7 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
         said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(table.exits)))}")
     laid = [arm.laid for arm in drawn if arm.laid is not None]
     if lost := max((each.lost for each in laid), default=0):
-        said.append(f"{lost} litterings of a run found no room to report; their cost is not subtracted")
+        said.append(f"{lost} litterings of a run had no space to report; their cost is not subtracted")
     if any(each.beside for each in laid):
         said.append(
             "some threads could not litter while those that created them waited (a malloc wants a lock that "

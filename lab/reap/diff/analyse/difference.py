@@ -1,7 +1,5 @@
 """What differs between two recordings: totals, functions, stacks, and a flame graph of both."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

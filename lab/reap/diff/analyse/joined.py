@@ -1,7 +1,5 @@
 """The stacks of two recordings in one tree, matched by the names of functions and modules."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 import re
 from dataclasses import dataclass
 

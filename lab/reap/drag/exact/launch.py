@@ -105,7 +105,7 @@ def complaints(folder: Path) -> list[str]:
                 said.append(words)
     if any(path.lstat().st_size == 0 for path in folder.glob(RECORDINGS)):
         said.append(
-            f"a process had no room for its recording in {tempfile.gettempdir()}: "
+            f"a process had no space for its recording in {tempfile.gettempdir()}: "
             "set TMPDIR to a folder with more"
         )
     return said

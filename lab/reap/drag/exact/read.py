@@ -47,7 +47,7 @@ def read_all(folder: Path, pattern: str, complaints: list[str]) -> list[native.D
     recordings = [read(path) for path in paths if path.stat().st_size > 0]
     if paths and not recordings:
         raise ReapError(
-            f"there was no room for a recording in {tempfile.gettempdir()}",
+            f"there was no space for a recording in {tempfile.gettempdir()}",
             "free some space there, or set TMPDIR to a folder with more: "
             "it takes about ten bytes for each allocation, and a megabyte at least",
         )

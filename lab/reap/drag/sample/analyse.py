@@ -36,7 +36,7 @@ _PROBLEMS = {
     "no memory": "no memory or address space for samples was to be had, or the program limited (RLIMIT_AS) "
     "or locked (mlockall) what it has: nothing was sampled from then on",
     "no pagemap": "/proc/self/pagemap could not be read, so that no access was seen from then on",
-    "full": "there was no room for more samples: what was allocated later is missing",
+    "full": "there was no space for more samples: what was allocated later is missing",
 }
 
 

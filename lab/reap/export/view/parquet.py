@@ -1,7 +1,5 @@
 """Apache Parquet: a table of events and one of stacks, for data frames and databases. Requires pyarrow."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 import importlib
 from types import ModuleType
 from typing import IO

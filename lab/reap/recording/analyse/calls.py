@@ -1,7 +1,5 @@
 """Which whole stacks allocate: the tree of calls of a recording, with names."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args

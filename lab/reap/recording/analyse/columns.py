@@ -1,17 +1,13 @@
 """Events of a recording as columns of a data frame, some at a time."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reap import native
 from reap.recording.analyse.profile import CALLS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 KINDS = ("allocation", "free", "failure")
 """By number, as `EventRows.kinds` has them. A realloc is a free and an allocation."""
@@ -20,7 +16,7 @@ CALL_NAMES = (*CALLS, *(f"call {number}" for number in range(len(CALLS), 16)))
 ROWS = 1 << 17
 """Events at a time: some 6 MB."""
 
-Columns = dict[str, "NDArray[Any]"]
+Columns = dict[str, NDArray[Any]]
 
 
 def each_batch(
