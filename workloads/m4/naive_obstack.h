@@ -1,9 +1,10 @@
 // naive_obstack.h: the interface of <obstack.h>, as far as GNU m4 uses it, with a malloc for each object.
 //
-// It is included before each of m4's files, and takes the place of <obstack.h> by its include guard. An object grows
-// in a buffer that the obstack keeps; when it is finished, it is copied to a block of its own size. The blocks are
-// kept in an array outside the objects, so that nothing but the program accesses these (the region emulator of OOPSLA
-// 2002, section 3.1). Freeing an object frees those that were made after it, too, the newest first.
+// It is included before each of m4's files, and takes the place of <obstack.h> by its include guard. An
+// object grows in a buffer that the obstack keeps; when it is finished, it is copied to a block of its own
+// size. The blocks are kept in an array outside the objects, so that nothing but the program accesses these
+// (the region emulator of OOPSLA 2002, section 3.1). Freeing an object frees those that were made after it,
+// too, the newest first.
 #ifndef _OBSTACK_H
 #define _OBSTACK_H 1
 #define _OBSTACK_INTERFACE_VERSION 1 // that of the C library: m4's own obstack.c compiles to nothing
@@ -97,10 +98,10 @@ static inline void obstack_free_(struct obstack *h, void *object) {
 #define obstack_grow0(h, text, length) (obstack_grow_(h, text, length), obstack_1grow_(h, '\0'))
 #define obstack_1grow(h, letter) obstack_1grow_(h, (char)(letter))
 #define obstack_1grow_fast(h, letter) obstack_1grow_(h, (char)(letter))
-#define obstack_ptr_grow(h, pointer)                      \
-    do {                                                  \
-        const void *obstack_kept = (pointer);             \
-        obstack_grow_(h, &obstack_kept, sizeof(void *)); \
+#define obstack_ptr_grow(h, pointer)                                                                         \
+    do {                                                                                                     \
+        const void *obstack_kept = (pointer);                                                                \
+        obstack_grow_(h, &obstack_kept, sizeof(void *));                                                     \
     } while (0)
 #define obstack_blank(h, length) obstack_blank_(h, (size_t)(length))
 #define obstack_blank_fast(h, length) ((void)((h)->size += (size_t)(length)))

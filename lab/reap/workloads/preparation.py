@@ -23,6 +23,8 @@ from reap.workloads.records import Card, Git, Places, Prepare, Ready, Variant
 
 MARKED = ("-DREAP_MARK_POOLS=1", "-DREAP_MARK_VALGRIND=1")
 """What a program of ours is compiled with so that its pools tell the drag engines of their objects."""
+EMULATED = "emulated"
+"""The name of the variant that a card has for drag alone."""
 _VALGRIND_HEADERS = ("/usr/include", "/usr/local/include")
 
 
@@ -68,6 +70,8 @@ def prepare(
     described = card.load(name)
     folder = card.find(name)
     ways: dict[str, Variant] = {**described.variants, **described.peers}
+    if described.emulated is not None:
+        ways[EMULATED] = described.emulated
     if variant not in ways:
         raise ReapError(
             f"the workload {name} has no variant '{variant}'",

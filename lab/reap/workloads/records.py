@@ -82,6 +82,9 @@ class Card(Record):
     variants: dict[str, Variant]
     peers: dict[str, Peer] = {}
     """Further variants, each of which may be missing where it is not installed."""
+    emulated: Variant | None = None
+    """Each object a malloc, freed with its region by a pointer that is kept outside the object: it shows drag
+    where the naive variant accesses what it frees. No shell starts it."""
     prepare: Prepare | None = None
     build: Prepare | None = None
     """Makes the program where it is one of ours; once for all scales and variants."""

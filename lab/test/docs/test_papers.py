@@ -24,7 +24,7 @@ STUDIES = {
 }
 """The documents that have claims, by the heading of their section."""
 DOCUMENTS = (*STUDIES, "hpalloc")
-MOST_NOT_DONE = 17
+MOST_NOT_DONE = 17  # 14 is the aim
 
 
 def cells(line):

@@ -86,6 +86,18 @@ argv = ["cat", "{inputs}/made"]
 """
 
 
+def test_a_variant_for_drag_alone_is_prepared_and_not_run_beside_the_others(tmp_path, monkeypatch):
+    own = MINE + '[emulated]\nargv = ["wc", "{inputs}/made"]\n'
+    folder_with(tmp_path, monkeypatch, own, "open('made', 'w').write('one')")
+    ready = preparation.prepare("mine", preparation.EMULATED, cache=tmp_path / "cache")
+    assert ready.argv[0] == "wc"
+    assert list(card.load("mine").variants) == ["default"]
+    assert [each.variant for each in workload.try_variants("mine", cache=tmp_path / "cache")] == ["default"]
+    folder_with(tmp_path / "other", monkeypatch, MINE)
+    with pytest.raises(ReapError, match="no variant 'emulated'"):
+        preparation.prepare("mine", preparation.EMULATED, cache=tmp_path / "cache")
+
+
 def test_a_failing_preparation_leaves_nothing(tmp_path, monkeypatch):
     folder_with(tmp_path, monkeypatch, MINE, "open('made', 'w'); raise SystemExit('out of luck')")
     with pytest.raises(ReapError, match="failed with 1") as caught:

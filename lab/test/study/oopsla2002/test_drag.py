@@ -252,6 +252,7 @@ def test_what_a_shell_starts_is_not_measured(tmp_path, monkeypatch):
         ("rapidjson", ("custom", True)),
         ("cpython", ("naive", False)),
         ("php", ("naive", False)),
+        ("lcc", ("emulated", False)),
         ("subversion", None),
         ("protobuf", None),
     ],

@@ -61,11 +61,14 @@ def take(
 def shows_objects(described: Card) -> tuple[str, bool] | None:
     """Which variant shows each object, and whether it must be built so that it reports what it allocates.
 
-    What we compile says so. Of the others, the variant without its allocator shows them to malloc, if the
-    program frees objects one by one. None where it does not: that variant reads each as it frees it.
+    What we compile says so, and some cards have a variant for it. Of the others, the variant without its
+    allocator shows them to malloc, if the program frees objects one by one. None where it does not: that
+    variant reads each as it frees it.
     """
     if preparation.can_be_marked(described):
         return next(iter(described.variants)), True
+    if described.emulated is not None:
+        return preparation.EMULATED, False
     if described.kind != "ordinary" and "individual" not in described.frees:
         return None
     return measuring.without_own(described), False
