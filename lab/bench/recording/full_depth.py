@@ -3,7 +3,7 @@
     .venv/bin/python lab/bench/recording/full_depth.py [ROUNDS [TURNS]]
 
 deep.c makes an event about every 30 ns, a malloc or a free, from 64 distinct stacks. The targets are twice
-its CPU time and 4.5 bytes an event, 3 compressed. heaptrack, if it is installed, compresses what it writes;
+its CPU time, 4.5 bytes an event, and 3 compressed. heaptrack, if it is installed, compresses what it writes;
 its time is that of the program and of the process that interprets what it writes.
 """
 

@@ -97,8 +97,9 @@ class Recording {
 
     [[nodiscard]] Header header() const {
         const reap_file_header &header = file_.header();
-        return {header, header.end_ticks > header.start_ticks ? seconds(header.end_ticks)
-                                                              : seconds(summary_.last_ticks),
+        return {header,
+                header.end_ticks > header.start_ticks ? seconds(header.end_ticks)
+                                                      : seconds(summary_.last_ticks),
                 header.stop_ticks != 0 ? seconds(header.stop_ticks) : 0.0};
     }
 

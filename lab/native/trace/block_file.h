@@ -30,8 +30,8 @@ struct Damage {
 
 class BlockFile {
   public:
-    // Opens a trace, which may be compressed, and reads the heads of its blocks (64 bytes each). Throws std::system_error when it
-    // cannot be read and BadTrace when it is no trace.
+    // Opens a trace, which may be compressed, and reads the heads of its blocks (64 bytes each). Throws
+    // std::system_error when it cannot be read and BadTrace when it is no trace.
     explicit BlockFile(const std::string &path);
 
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }

@@ -143,6 +143,8 @@ class Image {
     enum class State : uint8_t { Fresh, Starting, Running, Off };
 
     State state_ = State::Fresh;
+    static constexpr size_t kMaxFrames = kMostKnownFrames;
+    static constexpr size_t kMaxPath = 4096;
     bool full_ = false;
     bool tsc_forbidden_ = false;
     uint32_t clock_ = REAP_CLOCK_MONOTONIC_NS;

@@ -2,7 +2,8 @@
  *
  *     progress FILE THREADS
  *
- * The file has two numbers of 64 bits for each thread: blocks allocated and freed, each counted after the call. */
+ * The file has two numbers of 64 bits for each thread: blocks allocated and freed, each counted after the
+ * call. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>

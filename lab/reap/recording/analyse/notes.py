@@ -62,7 +62,9 @@ def _stopped(header: native.Header) -> list[str]:
         since = (
             f"From {units.duration(header.stop_seconds)} on events are missing: the file reached --max-size."
         )
-        rest = "Objects, bytes, sizes and calls are counted to the end; sites, lifetimes, memory until then."
+        rest = (
+            "Objects, bytes, sizes and calls are counted to the end; sites, lifetimes and memory until then."
+        )
         return [f"{since} {rest}"]
     why = {
         native.STOP_NO_SPACE: "the file could not grow",

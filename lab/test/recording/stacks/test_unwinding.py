@@ -11,7 +11,7 @@ from building import OUT, compiled
 from programs import compile_c
 from recorded import target
 
-PRELOAD = Path(__file__).resolve().parents[2] / "preload"
+PRELOAD = Path(__file__).resolve().parents[3] / "preload"
 LINE = re.compile(
     r"^(.*): (\d+) stacks, (\d+) frames, (\d+) numbered, (\d+) by libgcc alone, (\d+) differences$",
     re.MULTILINE,
