@@ -13,6 +13,7 @@ FIELDS: dict[str, object] = {
     "profile": None,
     "flame": None,
     "difference": None,
+    "check": None,
     "comparison": None,
     "diagnosis": None,
     "fragmented": None,

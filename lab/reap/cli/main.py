@@ -15,6 +15,7 @@ import click
 from reap import __version__
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import did_you_mean, printable
+from reap.cli import config
 from reap.cli.plain import print_plainly
 from reap.commandline.errors import complain
 
@@ -23,8 +24,10 @@ VERBS = {
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
     "show": ("reap.show.command", "Show what a recording contains."),
     "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
+    "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
     "compare": ("reap.compare.command", "Compare allocators on a program."),
+    "load": ("reap.load.command", "Make requests of a server at a fixed rate, and print their latency."),
     "tune": ("reap.tune.command", "Search an allocator's settings for those that suit a program."),
     "wall": ("reap.wall.command", "Find out where a program's time goes: is it at the allocator's wall?"),
     "fragment": (
@@ -88,7 +91,11 @@ class Verbs(click.Group):
             if not hint and shutil.which(args[0]):
                 hint = f"to measure a program: {shlex.join(['reap', 'run', '--', *args])}"
             ctx.fail(f"No such command '{printable(args[0])}'{f'; {hint}' if hint else '.'}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        given = ctx.default_map
+        if name and command and given and (table := given.get(name)):
+            ctx.default_map = {**given, name: config.defaults(name, command, table)}
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Lists the verbs without importing them."""
@@ -102,6 +109,7 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="reap")
+@config.option(VERBS)
 def cli() -> None:
     """Find out whether memory allocation slows a program down, and what each remedy would gain.
 

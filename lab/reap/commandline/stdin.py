@@ -1,10 +1,12 @@
 """Standard input, to be spooled so that every run reads the same."""
 
+import contextlib
 import os
 import select
 import shlex
 import stat
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -25,6 +27,20 @@ def spooled() -> Iterator[bytes] | None:
         return None
     # A character device is a terminal or /dev/null; an endless one (/dev/zero) could not be spooled anyway.
     return None if stat.S_ISCHR(mode) else _read(sys.stdin.fileno())
+
+
+@contextlib.contextmanager
+def spooled_file(*, spool: bool) -> Iterator[str]:
+    """A file with standard input, where several runs are to read it; empty where one has it as it is."""
+    chunks = spooled() if spool else None
+    if chunks is None:
+        yield ""
+        return
+    with tempfile.NamedTemporaryFile(prefix="reap-stdin-") as file:
+        for chunk in chunks:
+            file.write(chunk)
+        file.flush()
+        yield file.name
 
 
 def with_input(line: str, command: Sequence[str]) -> str:

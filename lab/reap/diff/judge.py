@@ -10,7 +10,7 @@ from reap.diff.records import Budget, BudgetVerdict, Change, Recorded
 from reap.recording.analyse.calls import MEASURES, UNITS, Measure
 
 _GRAMMAR = re.compile(r"\s*([a-z-]+)\s*>\s*\+\s*(\d{1,15}(?:\.\d{1,6})?)\s*(%|[A-Za-z]*)\s*", re.ASCII)
-_FACTORS: dict[str, dict[str, float]] = {
+FACTORS: dict[str, dict[str, float]] = {
     "count": {"": 1, "k": 1e3, "M": 1e6, "G": 1e9},
     "bytes": {
         **dict.fromkeys(("", "B"), 1.0),
@@ -18,7 +18,7 @@ _FACTORS: dict[str, dict[str, float]] = {
         **{f"{prefix}iB": 1024.0 ** (power + 1) for power, prefix in enumerate("KMGT")},
     },
 }
-_WIDER = 3.290526731491926 / 1.959963984540054
+WIDER = 3.290526731491926 / 1.959963984540054
 """From a 95 % CI to one that the truth is beyond, on either side, once in 2,000 times."""
 
 
@@ -44,7 +44,7 @@ def understood(text: str) -> Allowed:
         raise _unclear(text, f"{did_you_mean(name, MEASURES)}METRIC is one of {', '.join(MEASURES)}")
     if unit == "%":
         return Allowed(text.strip(), measure, float(number) / 100, share=True)
-    factors = _FACTORS[UNITS[measure]]
+    factors = FACTORS[UNITS[measure]]
     if unit not in factors:
         known = ", ".join(each for each in factors if each)
         raise _unclear(text, f"the unit of {measure} is one of %, {known}")
@@ -69,7 +69,7 @@ def judged(allowed: Allowed, change: Change) -> Budget:
     below = math.hypot(after.value - after.low, factor * (before.high - before.value))
     above = math.hypot(after.high - after.value, factor * (before.value - before.low))
     verdict: BudgetVerdict = "inconclusive"
-    if beyond - _WIDER * below > 0:
+    if beyond - WIDER * below > 0:
         verdict = "exceeded"
     elif beyond + above <= 0:
         verdict = "kept"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations  # what is imported late stands in annotations
 
-import contextlib
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,6 +97,7 @@ def fragment(
     from reap.allocators import catalog
     from reap.base.errors import ExitCode, ReapError
     from reap.commandline import reporting
+    from reap.commandline.stdin import spooled_file
     from reap.experiment.littering import litter_of
     from reap.fragment import run as fragmenting
     from reap.fragment.terminal import render
@@ -114,7 +112,7 @@ def fragment(
     found = programs.resolve(list(command))
     programs.require_preloadable(found)
     programs.require_litterable(found)
-    with _input(spool=profile_file is None or map_file is not None) as stdin:
+    with spooled_file(spool=profile_file is None or map_file is not None) as stdin:
         launch = Launch(
             argv=found.command,
             program=found.path,
@@ -195,19 +193,3 @@ def _level(name: str | None, multiplier: float | None, occupancy: float | None) 
             ExitCode.USAGE,
         )
     return custom(multiplier, occupancy)
-
-
-@contextlib.contextmanager
-def _input(*, spool: bool) -> Iterator[str]:
-    """A file with standard input, where two runs are to read it; empty where one has it as it is."""
-    from reap.commandline.stdin import spooled
-
-    chunks = spooled() if spool else None
-    if chunks is None:
-        yield ""
-        return
-    with tempfile.NamedTemporaryFile(prefix="reap-stdin-") as file:
-        for chunk in chunks:
-            file.write(chunk)
-        file.flush()
-        yield file.name

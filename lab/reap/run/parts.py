@@ -7,6 +7,7 @@ import msgspec
 from reap.answer import json
 from reap.answer.part import Part
 from reap.answer.records import Report
+from reap.check.part import CheckPart
 from reap.commandline.stdin import with_input
 from reap.compare.levels.part import LevelsPart
 from reap.compare.part import ComparisonPart
@@ -28,6 +29,7 @@ KINDS: tuple[type[Part], ...] = (
     ProfilePart,
     FlamePart,
     DifferencePart,
+    CheckPart,
     DragPart,
 )
 """In the order of the page. A field that two of them have belongs to the first that is there."""

@@ -7,6 +7,7 @@ import shutil
 import pytest
 from lab.test.rss.test_residence import MB, kernel_of, residence_of, taken_of
 from programs import reap
+from schemas import assert_valid
 
 from reap.base.errors import ReapError
 from reap.launch.host.machine import describe
@@ -168,7 +169,9 @@ def test_a_scenario_from_its_begin_to_its_end(name, tmp_path):
     results = tmp_path / "results.json"
     done = reap("scenario", name, "--json", results, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
     assert done.returncode == 0, done.stderr
-    said = {each["claim"]: each["standing"] for each in json.loads(results.read_text())["judged"]}
+    written = json.loads(results.read_text())
+    assert_valid("scenario", written)
+    said = {each["claim"]: each["standing"] for each in written["judged"]}
     sure = {
         "midnight-climb": {
             "One small block at the top of the heap holds all that was freed below it": "holds",

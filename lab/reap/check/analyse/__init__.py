@@ -1,0 +1,1 @@
+"""From a recording to figures that a limit can be compared with."""

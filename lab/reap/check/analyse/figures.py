@@ -1,0 +1,83 @@
+"""The figures of one run, and the functions with most of each."""
+
+from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
+
+from collections.abc import Sequence
+
+from reap import native
+from reap.base.records import exactly
+from reap.check.analyse.leaks import Live
+from reap.check.records import FIGURES, Measured, Place
+from reap.diff.analyse.difference import totals
+from reap.diff.analyse.joined import Stacks, base_name, stacks_of
+from reap.recording.analyse.calls import MEASURES, Measure
+from reap.recording.analyse.notes import missing
+from reap.recording.analyse.profile import profile
+from reap.recording.analyse.sites import names, passes_on
+from reap.recording.records import PerRequest
+
+MOST_PLACES = 3
+
+
+def measured(recording: native.Recording, suppress: Sequence[str]) -> Measured:
+    """All figures. `suppress` are globs of functions whose blocks may be live at exit."""
+    held, stacks = profile(recording, []), stacks_of(recording)
+    live = Live(stacks, suppress)
+    figures = {str(measure): found for measure, found in totals(recording, held, stacks).items()}
+    figures["live-at-exit"] = live.estimate(figures["live-at-exit"])
+    places = {
+        str(measure): _places(stacks, measure, live.hidden if measure == "live-at-exit" else frozenset())
+        for measure in MEASURES
+    }
+    if held.requests:
+        figures["allocs-per-mark"] = exactly(held.requests.allocations.max)
+        figures["bytes-per-mark"] = exactly(held.requests.bytes.max)
+        places["allocs-per-mark"] = _phases({each.phase: each.allocations for each in held.requests.phases})
+        places["bytes-per-mark"] = _phases({each.phase: each.bytes for each in held.requests.phases})
+    header = recording.header()
+    return Measured(
+        program=base_name(stacks.program),
+        seconds=held.seconds,
+        figures={figure: figures[figure] for figure in FIGURES if figure in figures},
+        places=places,
+        suppressed=live.suppressed,
+        notes=missing(recording),
+        complete=header.finished and header.stop_reason == 0 and not recording.damage(),
+    )
+
+
+def _phases(found: dict[str, PerRequest]) -> list[Place]:
+    """Those with the largest request."""
+    order = sorted(found, key=lambda phase: -found[phase].max)
+    return [
+        Place(function=phase or "no phase", module="phase", file="", line=0, value=found[phase].max)
+        for phase in order[:MOST_PLACES]
+    ]
+
+
+def _places(stacks: Stacks, measure: Measure, hidden: frozenset[int]) -> list[Place]:
+    """The innermost functions that are no wrapper of malloc, by what they allocate."""
+    sums: dict[tuple[str, str], list[float]] = {}
+    largest: dict[tuple[str, str], tuple[float, int]] = {}
+    for node, value in enumerate(stacks.tree.own[measure]):
+        if value <= 0 or node in hidden:
+            continue
+        path = [place for place in stacks.tree.path(node) if not stacks.processes[place]]
+        if not path:
+            continue
+        teller = next((each for each in reversed(path) if not passes_on(stacks.frames[each])), path[-1])
+        function, _, module = names(stacks.frames[teller])
+        key = (function, module)
+        sums.setdefault(key, []).append(value)
+        largest[key] = max(largest.get(key, (0.0, -1)), (value, teller))
+    order = sorted(sums, key=lambda key: (-sum(sums[key]), key))
+    return [
+        Place(
+            function=key[0],
+            module=key[1],
+            file=stacks.frames[largest[key][1]][3],
+            line=stacks.frames[largest[key][1]][4],
+            value=sum(sums[key]),
+        )
+        for key in order[:MOST_PLACES]
+    ]

@@ -1,0 +1,31 @@
+"""A check on a terminal: what exceeds a limit, and one line for all of it."""
+
+from rich.console import Console
+from rich.text import Text
+
+from reap.base import units
+from reap.base.text import printable
+from reap.check import words
+from reap.check.records import Check
+
+_STYLES = {"kept": "green", "exceeded": "bold red", "inconclusive": "yellow"}
+
+
+def render(console: Console, held: Check) -> None:
+    """A line for each limit with what allocates most, notes, and the summary last."""
+    for each in held.judged:
+        _line(console, f"  {each.verdict}: {words.sentence(each)}", _STYLES[each.verdict])
+        for place in each.places:
+            _line(console, f"    {words.place(place, each.limit.figure)}", "dim")
+    for known in held.suppressed:
+        if known.bytes:
+            what = "of the runtime libraries" if known.runtime else "suppressed"
+            _line(console, f"  not counted as live: {units.size(known.bytes)} {what}: {known.pattern}", "dim")
+    for note in held.notes:
+        _line(console, f"  note: {note}", "")
+    _line(console, f"reap: {words.summary(held)}", "bold")
+
+
+def _line(console: Console, text: str, style: str) -> None:
+    """Never wrapped within: paths in it are pasted."""
+    console.print(Text(printable(text), style=style), soft_wrap=True)

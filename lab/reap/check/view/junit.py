@@ -1,0 +1,42 @@
+"""A check as a JUnit file, which CI systems show among the tests: a test case for each limit."""
+
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from reap.base.text import printable
+from reap.check import words
+from reap.check.records import Check, Judged
+
+
+def junit(held: Check) -> bytes:
+    """The file. A program that failed is an error, an exceeded limit a failure; inconclusive ones pass."""
+    counts = {
+        "tests": str(max(len(held.judged), 1)),
+        "failures": str(len(held.exceeded)),
+        "errors": str(int(held.status != 0)),
+        "time": f"{held.seconds:.3f}",
+    }
+    suites = Element("testsuites", counts)
+    suite = SubElement(suites, "testsuite", {"name": printable(f"reap check: {held.program}"), **counts})
+    classname = printable(f"reap.{held.program}")
+    if held.status:
+        case = SubElement(suite, "testcase", {"classname": classname, "name": "runs", "time": counts["time"]})
+        said = printable(words.summary(held))
+        SubElement(case, "error", {"message": said, "type": "status"}).text = said
+    for each in held.judged:
+        _case(suite, classname, each)
+    if held.notes:
+        SubElement(suite, "system-out").text = "\n".join(printable(note) for note in held.notes)
+    data: bytes = tostring(suites, encoding="utf-8", xml_declaration=True)
+    return data + b"\n"
+
+
+def _case(suite: Element, classname: str, each: Judged) -> None:
+    case = SubElement(
+        suite, "testcase", {"classname": classname, "name": printable(words.name(each.limit)), "time": "0"}
+    )
+    said = printable(words.sentence(each))
+    if each.verdict == "exceeded":
+        failure = SubElement(case, "failure", {"message": said, "type": "exceeded"})
+        failure.text = "\n".join([said, *(words.place(place, each.limit.figure) for place in each.places)])
+    else:
+        SubElement(case, "system-out").text = said

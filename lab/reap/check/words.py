@@ -1,0 +1,89 @@
+"""What is said of a check, the same on a terminal, in JUnit, in annotations and on the page."""
+
+import os
+
+from reap.base import units
+from reap.base.records import Estimate
+from reap.base.text import printable
+from reap.check.records import UNITS, Check, Figure, Judged, Limit, Place
+
+LABELS: dict[Figure, str] = {
+    "peak": "Peak (bytes in use)",
+    "bytes": "Bytes allocated",
+    "allocations": "Allocations",
+    "temporary": "Temporary allocations",
+    "live-at-exit": "Live at exit (bytes)",
+    "allocs-per-mark": "Most allocations in a marked request",
+    "bytes-per-mark": "Most bytes in a marked request",
+}
+
+
+def amount(figure: Figure, value: float) -> str:
+    """`1.46 KiB`, `1 234`."""
+    return units.size(value) if UNITS[figure] == "bytes" else units.count(value)
+
+
+def measured(figure: Figure, held: Estimate) -> str:
+    """The same of what was measured; an estimate with its interval."""
+    if held.exact:
+        return amount(figure, held.value)
+    return f"~{amount(figure, held.value)} ({amount(figure, held.low)} to {amount(figure, held.high)})"
+
+
+def most(limit: Limit) -> str:
+    """A limit, and as it was asked for where that reads otherwise: `191 MiB (200 MB)`, `61`."""
+    text = amount(limit.figure, limit.most)
+    same = limit.text.replace(" ", "") in {text.replace(" ", ""), f"{limit.most:.0f}"}
+    return text if same else f"{text} ({limit.text})"
+
+
+def name(limit: Limit) -> str:
+    """`peak at most 200 MB`, `peak at most 1.54 KiB (peak > +5 % fails)`."""
+    if limit.growth:
+        return f"{limit.figure} at most {amount(limit.figure, limit.most)} ({limit.text} fails)"
+    return f"{limit.figure} at most {limit.text}"
+
+
+def sentence(held: Judged) -> str:
+    """`peak 238 MiB exceeds its limit 191 MiB (200 MB), in each of 10 runs`."""
+    figure, found = held.limit.figure, measured(held.limit.figure, held.lowest)
+    allowed = most(held.limit)
+    if held.verdict == "inconclusive":
+        return f"{figure} {found} may exceed its limit {allowed}: inconclusive"
+    if held.verdict == "kept":
+        return f"{figure} {found} keeps its limit {allowed}"
+    runs = f", in each of {len(held.values)} runs" if len(held.values) > 1 else ""
+    return f"{figure} {found} exceeds its limit {allowed}{runs}"
+
+
+def place(held: Place, figure: Figure) -> str:
+    """`120 MiB in parse (server, src/parse.c:12)`."""
+    where = held.module
+    if held.file:
+        where = f"{where}, {source(held.file)}" + (f":{held.line}" if held.line else "")
+    return printable(f"{amount(figure, held.value)} in {held.function} ({where})")
+
+
+def source(file: str) -> str:
+    """A source file as from the current folder, where it is below that."""
+    here = os.path.abspath(".") + os.sep  # noqa: PTH100 - a name of a file that need not exist here
+    return file.removeprefix(here)
+
+
+def summary(held: Check) -> str:
+    """One line: what the check came to."""
+    program = printable(held.program)
+    if held.status:
+        return f"not checked: {program} failed with exit status {held.status}"
+    exceeded = held.exceeded
+    if exceeded:
+        said = "; ".join(sentence(each) for each in exceeded)
+        return (
+            f"failed: {program}: {len(exceeded)} of {units.many(len(held.judged), 'limit')} exceeded: {said}"
+        )
+    unsure = sum(each.verdict == "inconclusive" for each in held.judged)
+    also = f", {unsure} inconclusive" if unsure else ""
+    said = ", ".join(
+        f"{each.limit.figure} {measured(each.limit.figure, each.lowest)}" for each in held.judged
+    )
+    return f"passed: {program}: {units.many(len(held.judged) - unsure, 'limit')} kept{also}: {said}"
