@@ -46,6 +46,7 @@ target_compile_options(precompiled-for-tests PRIVATE -fPIE)
 add_custom_target(unit-tests)
 add_custom_target(as-shipped)
 add_custom_target(sweeps)
+add_custom_target(strangers) # libraries of others over ours
 add_custom_target(counted) # by setup/golden
 add_custom_target(memchecked) # by setup/memcheck: the programs of all tests without the label no-memcheck
 

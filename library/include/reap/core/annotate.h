@@ -34,9 +34,12 @@ inline void no_access([[maybe_unused]] const void *data, [[maybe_unused]] std::s
 #endif
 }
 
+// Only checked layers poison memory. But users do as well, such as containers what they do not use yet, and
+// free it so: whatever the mode, memory that changes hands is accessible.
+
 /// Marks the bytes as belonging to an object, accessible but uninitialized.
 inline void undefined([[maybe_unused]] const void *data, [[maybe_unused]] std::size_t size) noexcept {
-#if REAP_CHECKED && REAP_ASAN
+#if REAP_ASAN
     __asan_unpoison_memory_region(data, size);
 #endif
 #if REAP_MEMCHECK
@@ -47,11 +50,18 @@ inline void undefined([[maybe_unused]] const void *data, [[maybe_unused]] std::s
 /// Marks the bytes as accessible and initialized. Required of all memory before it is returned to its source,
 /// since a mark that outlives the mapping would apply to whatever is mapped there next.
 inline void defined([[maybe_unused]] const void *data, [[maybe_unused]] std::size_t size) noexcept {
-#if REAP_CHECKED && REAP_ASAN
+#if REAP_ASAN
     __asan_unpoison_memory_region(data, size);
 #endif
 #if REAP_MEMCHECK
     VALGRIND_MAKE_MEM_DEFINED(data, size);
+#endif
+}
+
+/// Clears what a user poisoned. Checked layers need no call: they mark all their memory themselves.
+inline void forget([[maybe_unused]] const void *data, [[maybe_unused]] std::size_t size) noexcept {
+#if REAP_ASAN && !REAP_CHECKED
+    __asan_unpoison_memory_region(data, size);
 #endif
 }
 
@@ -163,6 +173,7 @@ class Pool {
     template <class Object>
     [[gnu::always_inline]] static Object *handed_out_of([[maybe_unused]] const void *part, Object *object,
                                                         [[maybe_unused]] std::size_t size) noexcept {
+        if (REAP_ASAN && object != nullptr) forget(object, size);
 #if REAP_MARK_POOLS
         if (object != nullptr && quiet_depth == 0) reap_mark_pool_alloc(part, object, size);
 #endif

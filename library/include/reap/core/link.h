@@ -7,6 +7,7 @@
 #include <new>
 #include <type_traits>
 
+#include "reap/core/annotate.h"
 #include "reap/core/mode.h"
 #include "reap/core/secret.h"
 
@@ -37,6 +38,7 @@ class PlainLinks {
     /// Constructs a node there that links to `next`.
     template <class T>
     [[gnu::always_inline]] static T *make(void *at, T *next) noexcept {
+        annotate::forget(at, sizeof(T));
         return ::new (at) T{next};
     }
     template <class T>
@@ -89,6 +91,7 @@ class EncodedLinks {
     }
     template <class T>
     T *make(void *at, T *next) const noexcept {
+        annotate::forget(at, sizeof(T));
         return ::new (at) T{reinterpret_cast<T *>(encode(at, next))};
     }
     template <class T>

@@ -87,6 +87,7 @@ class BestFit {
     void deallocate(void *object) noexcept {
         if (object == nullptr) return;
         pool_.came_back(object);
+        if constexpr (REAP_ASAN) annotate::undefined(object, usable_size(object)); // its end gets a tag
         std::byte *start = static_cast<std::byte *>(object) - tag_size;
         const std::size_t tag = load(start);
         if ((tag & large) != 0) return free_large(large_of(object));
