@@ -329,7 +329,11 @@ def test_the_next_command_opens_it(tmp_path, form, said):
     made = recorded(tmp_path, "full", target("stacks")).path
     made.rename(tmp_path / "a b.reap")
     assert next_of(reap("export", "a b.reap", "--to", form, cwd=tmp_path)) == said
-    assert "next: " not in reap("export", "a b.reap", "--to", form, "-o", "-", cwd=tmp_path).stderr
+
+
+def test_standard_output_is_not_opened(tmp_path):
+    made = recorded(tmp_path, "full", target("stacks")).path
+    assert "next: " not in exported(made, "--to", "collapsed", "-o", "-").stderr
 
 
 def test_the_next_command_reads_the_table(tmp_path):
