@@ -38,11 +38,12 @@ enum reap_clock { REAP_CLOCK_TSC = 1, REAP_CLOCK_MONOTONIC_NS = 2 };
 /* Why recording stopped somewhere in the tree before the program did. */
 enum reap_stop {
     REAP_STOP_NONE = 0,
-    REAP_STOP_NO_SPACE = 1, /* the file could not grow: disk full, quota, file size limit */
-    REAP_STOP_OPEN = 2,     /* the file could not be reopened, for a block beyond `file_blocks` */
-    REAP_STOP_MAP = 3,      /* no address space or no memory for a block */
-    REAP_STOP_SANDBOX = 4,  /* under a system call filter, with all blocks reserved before it full */
-    REAP_STOP_TRUNCATED = 5 /* another program truncated the file */
+    REAP_STOP_NO_SPACE = 1,  /* the file could not grow: disk full, quota, file size limit */
+    REAP_STOP_OPEN = 2,      /* the file could not be reopened, for a block beyond `file_blocks` */
+    REAP_STOP_MAP = 3,       /* no address space or no memory for a block */
+    REAP_STOP_SANDBOX = 4,   /* under a system call filter, with all blocks reserved before it full */
+    REAP_STOP_TRUNCATED = 5, /* another program truncated the file */
+    REAP_STOP_SIZE = 6       /* the file reached max_blocks: events end, counters go on */
 };
 
 /* The first 4 KB of block 0. Mapped by every process of the tree; fields marked (atomic) are shared by them.
@@ -73,6 +74,9 @@ struct reap_file_header {
         file_blocks;    /* for so many blocks the file is long enough, with holes where none is yet; grows */
     uint32_t deepbind;  /* (atomic) how often RTLD_DEEPBIND was removed from a call of dlopen */
     uint32_t stamp_all; /* 1: every event has a stamp, also while a process has one thread */
+    uint32_t native_only; /* 1: stacks have no Python functions, but the interpreter's own calls */
+    uint32_t max_blocks;  /* from this block on no events are written; 0: no limit */
+    uint64_t stop_ticks;  /* (atomic) where the first thread stopped for that */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };
@@ -215,8 +219,24 @@ enum reap_tag {
     REAP_TAG_MAPPING = 0xb0,  /* stamp, pid, start, length, file offset, string path: an executable mapping */
     REAP_TAG_SEEN = 0xc0,     /* stamp, pid, enum reap_seen, fields by its kind */
     REAP_TAG_UNRECORDED =
-        0xd0 /* pid, enum reap_unrecorded, string executable: a process of the tree of which
-                nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
+        0xd0,            /* pid, enum reap_unrecorded, string executable: a process of the tree of which
+                           nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
+    REAP_TAG_CODE = 0xe0 /* enum reap_code, fields by its kind: code that is in no module */
+};
+
+/* Code that is in no module of the loader. */
+enum reap_code {
+    REAP_CODE_PYTHON = 1,   /* location, line (0: none), string function, string file: in frames the address
+                               of the location is REAP_PYTHON_FRAME | location */
+    REAP_CODE_COMPILED = 2, /* start, length, string name: compiled at run time, from /tmp/perf-PID.map */
+    REAP_CODE_UNKNOWN = 3 /* version (PY_VERSION_HEX), enum reap_unknown_code: an interpreter whose functions
+                             are not in stacks */
+};
+#define REAP_PYTHON_FRAME (UINT64_C(1) << 63)
+
+enum reap_unknown_code {
+    REAP_UNKNOWN_VERSION = 1, /* the recorder does not know this version */
+    REAP_UNKNOWN_MEMORY = 2   /* its memory does not look as that of its version should */
 };
 
 /* Why a process is not recorded. */

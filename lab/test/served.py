@@ -7,7 +7,8 @@ from programs import compile_c
 
 # SERVER PORT MODE: answers every byte after 20 ms of CPU time, or 40 ms where Reap's own allocator is
 # preloaded, with a byte. The first one takes 50 ms more. In mode "speaks" it says
-# on standard error when it listens.
+# on standard error when it listens, in mode "echoes" it answers lines alone, and in
+# mode "cools" the first three take 50 ms more.
 SERVER = r"""
     #include <arpa/inet.h>
     #include <netinet/in.h>
@@ -23,7 +24,7 @@ SERVER = r"""
     }
     int main(int count, char **words) {
         const char *mode = words[2], *preload = getenv("LD_PRELOAD");
-        int slow = preload && strstr(preload, "libreap-malloc"), yes = 1, cold = 1;
+        int slow = preload && strstr(preload, "libreap-malloc"), yes = 1, cold = 1, asked = 0;
         const char *tunables = getenv("GLIBC_TUNABLES");
         if (!strcmp(mode, "tuned") && !(tunables && strstr(tunables, "tcache_count"))) slow = 1;
         if (!strcmp(mode, "dies")) { write(2, "no such port", 12); return 3; }
@@ -45,9 +46,9 @@ SERVER = r"""
             while (read(client, &byte, 1) == 1) {
                 if (!strcmp(mode, "crashes")) raise(SIGSEGV);
                 if (!strcmp(mode, "tires") && clients == 3) raise(SIGSEGV);
-                spin((slow ? 0.04 : 0.02) + (cold ? 0.05 : 0));
-                cold = 0;
-                write(client, &byte, 1);
+                if (strcmp(mode, "echoes") || byte == '\n') spin((slow ? 0.04 : 0.02) + (cold ? 0.05 : 0));
+                cold = !strcmp(mode, "cools") && ++asked < 3;
+                if (strcmp(mode, "echoes") || byte == '\n') write(client, &byte, 1);
             }
             close(client);
         }

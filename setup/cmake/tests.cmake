@@ -30,8 +30,10 @@ function(precompiled)
         # A library's -fPIC is not an executable's -fPIE, and the precompiled header serves one of the two.
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
         target_compile_options(${target} PRIVATE -fPIE)
+        # What GoogleTest defines: its own CMake files and Debian's differ in which property that is.
         target_compile_definitions(${target} PRIVATE
             $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_DEFINITIONS>)
+        target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
         target_precompile_headers(${target} REUSE_FROM precompiled-for-tests)
     endforeach()
 endfunction()

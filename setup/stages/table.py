@@ -16,11 +16,13 @@ def in_folder(preset: str, command: str) -> str:
     return f"flock build/{preset}.lock {command}\n"
 
 
-def build(preset: str, *targets: str) -> str:
-    """Configure a CMake preset and build it, or some of its targets."""
+def build(preset: str, *targets: str, folder: str = "") -> str:
+    """Configure a CMake preset and build it, or some of its targets; in another's folder, if one is named."""
     chosen = f" --target {' '.join(targets)}" if targets else ""
-    configured = in_folder(preset, f"cmake --preset {preset}")
-    return configured + in_folder(preset, f"cmake --build --preset {preset} --parallel $JOBS{chosen}")
+    configured = in_folder(folder or preset, f"cmake --preset {preset}")
+    return configured + in_folder(
+        folder or preset, f"cmake --build --preset {preset} --parallel $JOBS{chosen}"
+    )
 
 
 def ctest(preset: str, options: str = "") -> str:
@@ -125,11 +127,14 @@ MORE = (
         "cmake --preset by-file\nsetup/tidy build/by-file --jobs $JOBS\n",
         after=("install",),
     ),
+    # valgrind runs what `release` has compiled in plain mode, and the checked mode. It waits for
+    # all stages that configure this folder for plain mode alone.
     Stage(
         "memcheck",
-        build("memcheck", "memchecked")
-        + ctest("memcheck", "-R ^valgrind")
-        + "setup/memcheck build/memcheck $JOBS\n",
+        build("memcheck", "memchecked", folder="release")
+        + ctest("release", "-R ^valgrind")
+        + "setup/memcheck build/release $JOBS\n",
+        after=("release", "model", "golden"),
     ),
     Stage("fuzz", FUZZ + "setup/fuzz 30 lab\nsetup/fuzz 8 library\n"),
     Stage("tsan-checked", build("tsan-checked") + ctest("tsan-checked", "-L threads")),

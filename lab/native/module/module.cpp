@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "files/zstd_file.h"
 #include "module/calls.h"
 #include "module/drag.h"
 #include "module/files.h"
@@ -16,6 +17,7 @@
 #include "module/watched.h"
 #include "outside/outside.h"
 #include "totals/heap_map.h"
+#include "trace/perf_maps.h"
 #include "trace/writer.h"
 
 namespace nb = nanobind;
@@ -87,6 +89,10 @@ NB_MODULE(native, m) {
     m.attr("UNRECORDED_NO_TRACE") = static_cast<int>(REAP_UNRECORDED_NO_TRACE);
     m.attr("UNRECORDED_FOREIGN") = static_cast<int>(REAP_UNRECORDED_FOREIGN);
     m.attr("UNRECORDED_OUT_OF_REACH") = static_cast<int>(REAP_UNRECORDED_OUT_OF_REACH);
+    m.attr("STOP_SIZE") = static_cast<int>(REAP_STOP_SIZE);
+    m.attr("BLOCK_BYTES") = REAP_BLOCK_BYTES;
+    m.attr("UNKNOWN_VERSION") = static_cast<int>(REAP_UNKNOWN_VERSION);
+    m.attr("UNKNOWN_MEMORY") = static_cast<int>(REAP_UNKNOWN_MEMORY);
     m.attr("STOP_SANDBOX") = static_cast<int>(REAP_STOP_SANDBOX);
     m.attr("STOP_TRUNCATED") = static_cast<int>(REAP_STOP_TRUNCATED);
     m.attr("IMAGE_FORKED") = static_cast<int>(REAP_IMAGE_FORKED);
@@ -96,18 +102,31 @@ NB_MODULE(native, m) {
     m.def(
         "create_trace",
         [](const std::string &path, uint32_t depth, uint32_t clock, uint32_t sampler, uint32_t period_us,
-           uint64_t period_bytes, bool stamp_all) {
-            create_trace(path, {depth, clock, sampler, period_us, period_bytes, stamp_all});
+           uint64_t period_bytes, bool stamp_all, bool native_only, uint32_t max_blocks) {
+            create_trace(
+                path, {depth, clock, sampler, period_us, period_bytes, stamp_all, native_only, max_blocks});
         },
         "path"_a, "depth"_a, "clock"_a, "sampler"_a, "sampler_period_us"_a, "period_bytes"_a = 0,
-        "stamp_all"_a = false,
+        "stamp_all"_a = false, "native_only"_a = false, "max_blocks"_a = 0,
         "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled "
-        "allocations, stamp_all has the time of every event recorded, and not only of some. "
+        "allocations, stamp_all has the time of every event recorded, and not only of some, native_only "
+        "leaves "
+        "Python functions out of stacks, from max_blocks on no events are written. "
         "Raises OSError; the file must not exist.");
     m.def("clock_cost", &clock_cost, "clock"_a,
           "Nanoseconds between two readings of the clock one after another: what looking adds to a latency.");
     m.def("finish_trace", &finish_trace, "path"_a,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
+
+    m.def("keep_perf_maps", &keep_perf_maps, "path"_a, "folder"_a = "/tmp",
+          "Add the names that perf-PID.map in the folder gives to code of a finished trace that was compiled "
+          "at "
+          "run time; returns how many addresses got one.");
+
+    m.def("compress_file", &compress_file, "path"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "Replace a file by the same, compressed by zstd; returns its new size. Raises OSError, and then "
+          "leaves "
+          "it as it was.");
 
     bind_heap_map(m);
     bind_watched(m);

@@ -21,6 +21,7 @@
 #include "totals/aggregate.h"
 #include "totals/call_tree.h"
 #include "totals/event_rows.h"
+#include "totals/unmapped.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,7 +30,8 @@ namespace reap::native {
 namespace {
 
 struct Header : reap_file_header {
-    double seconds; // to its end, or to the last event
+    double seconds;      // to its end, or to the last event
+    double stop_seconds; // to where events stopped at the limit of the file's size; 0: they did not
 };
 
 // A process image: what it allocated, and what its definition says, which may be missing.
@@ -96,7 +98,8 @@ class Recording {
     [[nodiscard]] Header header() const {
         const reap_file_header &header = file_.header();
         return {header, header.end_ticks > header.start_ticks ? seconds(header.end_ticks)
-                                                              : seconds(summary_.last_ticks)};
+                                                              : seconds(summary_.last_ticks),
+                header.stop_ticks != 0 ? seconds(header.stop_ticks) : 0.0};
     }
 
     Damage damage() { return file_.damage(); }
@@ -121,6 +124,14 @@ class Recording {
                 out.emplace_back(each.pid, each.reason, text(each.executable));
             }
         }
+        return out;
+    }
+
+    // (pid, version as PY_VERSION_HEX, reason) of interpreters whose functions are not in stacks.
+    [[nodiscard]] std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> unknown_interpreters() const {
+        std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> out;
+        for (const UnknownInterpreter &each : definitions_.unknown())
+            out.emplace_back(each.pid, each.version, each.reason);
         return out;
     }
 
@@ -270,6 +281,9 @@ class Recording {
                 for (const SourceFrame &source : symbols_.resolve(module->path, address)) {
                     out.push_back(frame_row(module->path, address, source));
                 }
+            } else if (const SourceFrame source = unmapped_frame(definitions_, image, frame->address);
+                       !source.function.empty()) {
+                out.push_back(frame_row("", call & ~REAP_PYTHON_FRAME, source));
             } else {
                 out.push_back(unknown_frame(call));
             }
@@ -365,6 +379,8 @@ void bind_header(const nb::module_ &m) {
         .def_ro("stop_reason", &Header::stop_reason, "0, or one of STOP_.")
         .def_ro("stop_errno", &Header::stop_errno)
         .def_ro("stop_count", &Header::stop_count)
+        .def_ro("stop_seconds", &Header::stop_seconds,
+                "From when on events are missing, where the file reached its limit; else 0.")
         .def_ro("deepbind", &Header::deepbind, "How often RTLD_DEEPBIND was removed from a call of dlopen.")
         .def_ro("seconds", &Header::seconds, "To its end, or to the last event.");
 }
@@ -444,6 +460,7 @@ void bind_recording(const nb::module_ &m) {
         .def("damage", &Recording::damage)
         .def("images", &Recording::images)
         .def("unrecorded", &Recording::unrecorded)
+        .def("unknown_interpreters", &Recording::unknown_interpreters)
         .def("totals", &Recording::totals, nb::rv_policy::reference_internal)
         .def("sizes", &Recording::sizes)
         .def("sizes_at_peak", &Recording::sizes_at_peak)

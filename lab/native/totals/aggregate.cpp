@@ -324,7 +324,9 @@ void Aggregator::read_counts() {
         std::memcpy(&counts, payload.data(), sizeof counts);
         out_.skipped += counts.skipped;
         out_.calls[REAP_CALL_USABLE_SIZE] += counts.calls[REAP_CALL_USABLE_SIZE];
-        if (out_.depth != REAP_DEPTH_TRIAGE) continue; // in full depth the events say the rest
+        // In full depth the events say the rest; where they ended early, up to there.
+        const bool triage = out_.depth == REAP_DEPTH_TRIAGE;
+        if (!triage && file_.header().stop_reason == REAP_STOP_NONE) continue;
         ImageTotals &totals = states_[place_of(block.head.image)].totals;
         uint64_t named = 0;
         for (uint32_t call = 0; call < REAP_CALLS; ++call) {
@@ -346,7 +348,7 @@ void Aggregator::read_counts() {
         }
         totals.objects += objects;
         totals.frees += counts.frees;
-        counted_.ended(place_of(block.head.image), block.head.thread, objects, counts.frees);
+        if (triage) counted_.ended(place_of(block.head.image), block.head.thread, objects, counts.frees);
         const uint64_t all_reallocs = counts.calls[REAP_CALL_REALLOC] + counts.calls[REAP_CALL_REALLOCARRAY];
         const uint64_t reallocs =
             all_reallocs > counts.fresh_reallocs ? all_reallocs - counts.fresh_reallocs : 0;

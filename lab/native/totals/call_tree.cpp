@@ -4,6 +4,8 @@
 #include <ranges>
 #include <utility>
 
+#include "totals/unmapped.h"
+
 namespace reap::native {
 namespace {
 
@@ -12,7 +14,8 @@ struct RawPlace {
     std::string module;
     uint64_t address;
     bool process;
-    bool mapped; // the address is one of the module's file
+    bool mapped;        // the address is one of the module's file
+    SourceFrame source; // of code in no module: what is known
 };
 
 class TreeBuilder {
@@ -51,14 +54,26 @@ class TreeBuilder {
         return static_cast<uint32_t>(known->second);
     }
 
+    // Lines of Python code, and functions compiled at run time, are the same in all processes.
+    uint32_t unmapped_place(uint64_t call, SourceFrame source) {
+        if (source.function.empty()) return place({"", call, false, false, {}});
+        std::string key = "s" + source.file + '\n' + source.function + '\n' + std::to_string(source.line);
+        const auto [known, fresh] = known_places_.try_emplace(std::move(key), raw_.size());
+        if (fresh) raw_.push_back({"", call & ~REAP_PYTHON_FRAME, false, false, std::move(source)});
+        return static_cast<uint32_t>(known->second);
+    }
+
     // A process that was forked inherits its parent's frames; they are the same objects.
     uint32_t place_of(uint32_t image, uint32_t id, const Frame &frame) {
         const auto [known, fresh] = frames_.try_emplace(&frame, 0);
         if (fresh) {
             const uint64_t call = frame.address - 1; // inside the call instruction, not behind it
             const Module *module = definitions_.module_of(image, id);
-            known->second = module == nullptr ? place({"", call, false, false})
-                                              : place({module->path, call - module->bias, false, true});
+            if (module != nullptr) {
+                known->second = place({module->path, call - module->bias, false, true, {}});
+            } else {
+                known->second = unmapped_place(call, unmapped_frame(definitions_, image, frame.address));
+            }
         }
         return known->second;
     }
@@ -76,7 +91,7 @@ class TreeBuilder {
         const int64_t at = definitions_.find(totals.image);
         const std::string process =
             at < 0 ? std::string() : definitions_.images()[static_cast<size_t>(at)].executable;
-        const uint32_t root = child(CallTree::kNone, place({process, 0, true, false}));
+        const uint32_t root = child(CallTree::kNone, place({process, 0, true, false, {}}));
         std::vector<uint32_t> &known = tree_.nodes[totals.image];
         known.assign(totals.sites.size(), CallTree::kNone);
         std::vector<std::pair<uint32_t, uint32_t>> path; // stack, place; innermost first
@@ -95,7 +110,7 @@ class TreeBuilder {
                 node = child(node, frame_place);
                 known[frame_id] = node;
             }
-            if (node == root) known[stack] = node = child(root, place({"", 0, false, false})); // no stack
+            if (node == root) known[stack] = node = child(root, place({"", 0, false, false, {}})); // no stack
             const Totals own = totals_of(totals.sites[stack]);
             for (size_t measure = 0; measure < own.size(); ++measure) {
                 nodes_[node].own[measure] += own[measure];
@@ -163,7 +178,7 @@ class TreeBuilder {
     // Adds a place and those it was inlined into, outermost first; how many.
     uint32_t look_up(Symbolizer &symbols, const RawPlace &raw) {
         if (!raw.mapped) {
-            tree_.places.push_back({raw.module, raw.address, {}, raw.process});
+            tree_.places.push_back({raw.module, raw.address, raw.source, raw.process});
             return 1;
         }
         const std::vector<SourceFrame> &found = symbols.resolve(raw.module, raw.address);

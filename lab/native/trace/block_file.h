@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "files/file.h"
+#include "files/zstd_file.h"
 #include "reap_trace.h"
 
 namespace reap::native {
@@ -30,13 +30,14 @@ struct Damage {
 
 class BlockFile {
   public:
-    // Opens a trace and reads the heads of its blocks (64 bytes each). Throws std::system_error when it
+    // Opens a trace, which may be compressed, and reads the heads of its blocks (64 bytes each). Throws std::system_error when it
     // cannot be read and BadTrace when it is no trace.
     explicit BlockFile(const std::string &path);
 
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
     [[nodiscard]] const std::vector<BlockInfo> &blocks() const noexcept { return blocks_; }
     [[nodiscard]] Damage &damage() noexcept { return damage_; }
+    [[nodiscard]] bool compressed() const noexcept { return file_.compressed(); }
     [[nodiscard]] const std::string &path() const noexcept { return path_; }
 
     // Reads the committed payload of a block into `out`, which is a little longer in memory than its size()
@@ -46,7 +47,7 @@ class BlockFile {
 
   private:
     std::string path_;
-    File file_;
+    ZstdFile file_;
     reap_file_header header_{};
     std::vector<BlockInfo> blocks_;
     Damage damage_;

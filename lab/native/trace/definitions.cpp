@@ -33,6 +33,11 @@ Definitions::Definitions(BlockFile &file) {
                                               : a->head.sequence < b->head.sequence;
     });
     for (const BlockInfo *block : blocks) read_block(file, *block);
+    for (ImageInfo &image : images_) {
+        // Of code that came to lie where other code was, the map has the later last.
+        std::stable_sort(image.compiled.begin(), image.compiled.end(),
+                         [](const CompiledCode &a, const CompiledCode &b) { return a.start < b.start; });
+    }
 }
 
 void Definitions::read_block(BlockFile &file, const BlockInfo &block) {
@@ -75,6 +80,8 @@ void Definitions::read_block(BlockFile &file, const BlockInfo &block) {
             module.bias = fields.varint();
             module.path = fields.string();
             if (fields.good()) image.modules.push_back(module);
+        } else if (tag == REAP_TAG_CODE) {
+            read_code(image, fields);
         } else if (tag == REAP_TAG_FRAME) {
             const uint64_t id = fields.varint();
             Frame frame;
@@ -100,6 +107,32 @@ void Definitions::read_block(BlockFile &file, const BlockInfo &block) {
             ++file.damage().malformed;
             return;
         }
+    }
+}
+
+void Definitions::read_code(ImageInfo &image, RecordReader &fields) {
+    const uint64_t kind = fields.varint();
+    if (kind == REAP_CODE_PYTHON) {
+        const uint64_t number = fields.varint();
+        PythonLocation location;
+        location.line = static_cast<uint32_t>(fields.varint());
+        location.function = fields.string();
+        location.file = fields.string();
+        // Numbers of one image are consecutive, as those of frames.
+        if (!fields.good() || number == 0 || number >= kMostFrames) return;
+        if (image.python.empty()) image.first_python = static_cast<uint32_t>(number);
+        if (number - image.first_python != image.python.size()) return;
+        image.python.push_back(std::move(location));
+    } else if (kind == REAP_CODE_COMPILED) {
+        CompiledCode code;
+        code.start = fields.varint();
+        code.end = code.start + fields.varint();
+        code.name = fields.string();
+        if (fields.good() && code.end > code.start) image.compiled.push_back(std::move(code));
+    } else if (kind == REAP_CODE_UNKNOWN) {
+        const uint64_t version = fields.varint();
+        const uint64_t reason = fields.varint();
+        if (fields.good()) unknown_.push_back({image.pid, version, reason});
     }
 }
 
@@ -148,6 +181,31 @@ const Frame *Definitions::frame(uint32_t image, uint32_t id) const noexcept {
             if (frame.address != 0) return &frame;
         }
         if (info.parent < 0 || info.parent >= info.number) return nullptr; // a parent is always older
+        at = find(static_cast<uint32_t>(info.parent));
+    }
+    return nullptr;
+}
+
+const PythonLocation *Definitions::python(uint32_t image, uint64_t address) const noexcept {
+    if ((address & REAP_PYTHON_FRAME) == 0) return nullptr;
+    const uint64_t number = address & ~REAP_PYTHON_FRAME;
+    for (int64_t at = find(image); at >= 0;) {
+        const ImageInfo &info = images_[static_cast<size_t>(at)];
+        if (number >= info.first_python && number - info.first_python < info.python.size())
+            return &info.python[number - info.first_python];
+        if (info.parent < 0 || info.parent >= info.number) return nullptr; // a parent is always older
+        at = find(static_cast<uint32_t>(info.parent));
+    }
+    return nullptr;
+}
+
+const CompiledCode *Definitions::compiled(uint32_t image, uint64_t address) const noexcept {
+    for (int64_t at = find(image); at >= 0;) {
+        const ImageInfo &info = images_[static_cast<size_t>(at)];
+        const auto behind = [address](const CompiledCode &code) { return code.start <= address; };
+        auto next = std::partition_point(info.compiled.begin(), info.compiled.end(), behind);
+        if (next != info.compiled.begin() && address < (--next)->end) return &*next;
+        if (info.parent < 0 || info.parent >= info.number) return nullptr;
         at = find(static_cast<uint32_t>(info.parent));
     }
     return nullptr;

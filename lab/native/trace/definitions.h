@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trace/block_file.h"
+#include "trace/record_reader.h"
 
 namespace reap::native {
 
@@ -23,6 +24,27 @@ struct Frame {
     uint32_t modules = 0; // how many modules of its image were defined before it
 };
 
+// A line of Python code.
+struct PythonLocation {
+    std::string function;
+    std::string file;
+    uint32_t line = 0; // 0: none
+};
+
+// Code that was compiled at run time: [start, end).
+struct CompiledCode {
+    uint64_t start = 0;
+    uint64_t end = 0;
+    std::string name;
+};
+
+// An interpreter whose functions are not in stacks.
+struct UnknownInterpreter {
+    uint32_t pid = 0;
+    uint64_t version = 0; // as PY_VERSION_HEX
+    uint64_t reason = 0;  // enum reap_unknown_code
+};
+
 struct ImageInfo {
     uint32_t number = 0;
     uint32_t pid = 0;
@@ -35,8 +57,11 @@ struct ImageInfo {
     std::string provider; // the file that serves malloc
     std::vector<std::string> command;
     std::vector<Module> modules;
-    std::vector<Frame> frames; // by id - first_frame
-    uint32_t first_frame = 1;  // a forked image goes on counting where its parent was
+    std::vector<Frame> frames;          // by id - first_frame
+    std::vector<PythonLocation> python; // by number - first_python
+    uint32_t first_python = 1;          // as first_frame
+    std::vector<CompiledCode> compiled; // by start
+    uint32_t first_frame = 1;           // a forked image goes on counting where its parent was
 };
 
 // A process of the tree of which nothing is recorded.
@@ -66,6 +91,14 @@ class Definitions {
     // The module that a frame of `image` lies in: the latest that was defined before it.
     [[nodiscard]] const Module *module_of(uint32_t image, uint32_t frame) const noexcept;
 
+    // The Python code of a frame as `image` knows it; null if the frame is native or the code undefined.
+    [[nodiscard]] const PythonLocation *python(uint32_t image, uint64_t address) const noexcept;
+
+    // The code compiled at run time that `address` lies in as `image` has it; null if none is known.
+    [[nodiscard]] const CompiledCode *compiled(uint32_t image, uint64_t address) const noexcept;
+
+    [[nodiscard]] const std::vector<UnknownInterpreter> &unknown() const noexcept { return unknown_; }
+
     // How many numbers stacks of this image can have.
     [[nodiscard]] uint32_t frame_limit(uint32_t image) const noexcept;
 
@@ -74,9 +107,11 @@ class Definitions {
 
   private:
     void read_block(BlockFile &file, const BlockInfo &block);
+    void read_code(ImageInfo &image, RecordReader &fields);
 
     std::vector<ImageInfo> images_;
     std::vector<UnrecordedProcess> unrecorded_;
+    std::vector<UnknownInterpreter> unknown_;
     std::unordered_map<uint32_t, size_t> places_;
 };
 

@@ -151,6 +151,8 @@ void create_trace(const std::string &path, const TraceOptions &options) {
     header.clock = options.clock;
     header.period_bytes = options.period_bytes;
     header.stamp_all = options.stamp_all ? 1 : 0;
+    header.native_only = options.native_only ? 1 : 0;
+    header.max_blocks = options.max_blocks;
     header.sampler = options.sampler;
     header.sampler_period_us = options.sampler_period_us;
     header.ticks_per_second = ticks_per_second(options.clock);
@@ -161,21 +163,26 @@ void create_trace(const std::string &path, const TraceOptions &options) {
 
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.get() < 0) fail(path);
-    header.file_blocks = lengthen(file.get());
+    // The header comes first, so that the file is a trace whenever this process is killed.
     std::vector<unsigned char> block(REAP_BLOCK_BYTES);
     std::memcpy(block.data(), &header, sizeof header);
-    if (::pwrite(file.get(), block.data(), block.size(), 0) != static_cast<ssize_t>(block.size())) {
+    const auto put = [&](const void *bytes, size_t length, off_t offset) {
+        if (::pwrite(file.get(), bytes, length, offset) == static_cast<ssize_t>(length)) return;
         const int error = errno;
         ::unlink(path.c_str());
         errno = error;
         fail(path);
-    }
+    };
+    put(block.data(), block.size(), 0);
+    const uint32_t blocks = lengthen(file.get());
+    put(&blocks, sizeof blocks, offsetof(reap_file_header, file_blocks));
 }
 
 uint64_t finish_trace(const std::string &path) {
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (file.get() < 0) fail(path);
     BlockFile blocks(path);
+    if (blocks.compressed()) return 0; // it was finished before
     std::map<std::pair<uint32_t, uint64_t>, bool> running;
     uint64_t open = 0;
     std::vector<unsigned char> block;

@@ -15,6 +15,8 @@ struct TraceOptions {
     uint32_t sampler_period_us = 1000;
     uint64_t period_bytes = 0; // mean gap between sampled allocations; 0: steered
     bool stamp_all = false;    // where the time of each event matters, and not only their order
+    bool native_only = false;  // leave Python functions out of stacks
+    uint32_t max_blocks = 0;   // no events behind so many blocks; 0: no limit
 };
 
 // Creates an empty trace, private to the user; the file must not exist. Throws std::system_error.

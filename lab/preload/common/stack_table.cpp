@@ -5,13 +5,22 @@
 namespace reap::preload {
 
 uint32_t StackTable::add(uint32_t parent, uint64_t address) noexcept {
-    if ((table_ == nullptr || used_ * 2 >= table_->capacity) && !grow()) return 0;
+    const auto id = static_cast<uint32_t>(used_ + 1);
+    return store(parent, address, id) ? id : 0;
+}
+
+void StackTable::put(uint32_t parent, uint64_t address, uint32_t id) noexcept {
+    (void)store(parent, address, id);
+}
+
+bool StackTable::store(uint32_t parent, uint64_t address, uint32_t id) noexcept {
+    if ((table_ == nullptr || used_ * 2 >= table_->capacity) && !grow()) return false;
     Edge *edge = slot(table_, parent, address).edge;
     edge->address = address;
     edge->parent = parent;
-    const auto id = static_cast<uint32_t>(++used_);
+    ++used_;
     __atomic_store_n(&edge->id, id, __ATOMIC_RELEASE);
-    return id;
+    return true;
 }
 
 void StackTable::invalidate(uint64_t begin, uint64_t end) noexcept {

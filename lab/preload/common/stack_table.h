@@ -20,6 +20,10 @@ class StackTable {
     // Adds an edge that `find` did not return; 0 if there is no memory. Callers hold the lock.
     uint32_t add(uint32_t parent, uint64_t address) noexcept;
 
+    // Adds one under a number of the caller's; nothing if there is no memory. A table has numbers of its own
+    // or the caller's, not both.
+    void put(uint32_t parent, uint64_t address, uint32_t id) noexcept;
+
     // The code in (begin, end] was unloaded: its edges, and those to its callees, are no longer found.
     // Callers hold the lock.
     void invalidate(uint64_t begin, uint64_t end) noexcept;
@@ -53,6 +57,7 @@ class StackTable {
             if (id == 0 || (edge.address == address && edge.parent == parent)) return {&edge, id};
         }
     }
+    bool store(uint32_t parent, uint64_t address, uint32_t id) noexcept;
     bool grow() noexcept;
 
     Table *table_ = nullptr;

@@ -16,6 +16,7 @@ bool probing_enabled = true;
 
 struct Walk {
     uint64_t *frames;
+    uint64_t *begins;
     size_t count;
     size_t limit;
     CodeRange own;
@@ -27,6 +28,7 @@ _Unwind_Reason_Code visit(_Unwind_Context *context, void *argument) {
     const uint64_t address = _Unwind_GetIP(context);
     if (address == 0) return _URC_END_OF_STACK;
     if (walk->count == 0 && walk->own.contains(address)) return _URC_NO_REASON;
+    if (walk->begins != nullptr) walk->begins[walk->count] = _Unwind_GetCFA(context);
     walk->frames[walk->count++] = address;
     const bool last = walk->count == walk->limit || !walk->reach.may_follow(_Unwind_GetCFA(context));
     return last ? _URC_END_OF_STACK : _URC_NO_REASON;
@@ -69,8 +71,8 @@ CodeRange find_own_code() noexcept {
     return own_code_range;
 }
 
-size_t walk_stack(uint64_t *frames, size_t limit) noexcept {
-    Walk walk{frames, 0, limit, own_code(), {}};
+size_t walk_stack(uint64_t *frames, size_t limit, uint64_t *begins) noexcept {
+    Walk walk{frames, begins, 0, limit, own_code(), {}};
     _Unwind_Backtrace(visit, &walk);
     return walk.count;
 }

@@ -10,6 +10,7 @@
 #include "output/request_blocks.h"
 #include "output/trace_file.h"
 #include "platform.h"
+#include "python/stacks.h"
 #include "stack_table.h"
 #include "stamp.h"
 #include "thread_state.h"
@@ -121,6 +122,10 @@ class Image {
     }
     REAP_COLD uint32_t define_edge(uint32_t parent, uint64_t address) noexcept;
     [[gnu::noinline]] uint32_t intern_by_walk() noexcept;
+    [[gnu::noinline]] uint32_t add_python(ThreadState &thread, uint32_t native) noexcept;
+    REAP_COLD uint32_t merge_python(const KnownPython &known, uint32_t native) noexcept;
+    void note_python(reap_unknown_code why) noexcept;
+    void define_python(uint32_t location, const PythonLayout &layout, const PythonFrame &frame) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool acquire_counts(ThreadState &thread) noexcept;
     bool add_counts(ThreadState &thread) noexcept;
@@ -155,6 +160,8 @@ class Image {
     RecordStream definitions_;
     StackTable stacks_;
     Unwinder unwinder_;
+    PythonInterpreter python_;
+    PythonStacks python_stacks_;
     struct Module {
         uint64_t start;
         uint64_t end;

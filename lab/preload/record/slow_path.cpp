@@ -40,6 +40,16 @@ void count_block(ThreadState &thread, size_t size, bool succeeded) noexcept {
     }
 }
 
+REAP_COLD void count_size(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
+    // A process that uses few sizes has few pages of counters.
+    const bool ready = size < REAP_EXACT_SIZES ? size < thread.exact : thread.counts_large;
+    const bool counted =
+        ready || !succeeded || thread.counts == nullptr || image.count_more_sizes(thread, size);
+    on_counts(thread, [=](reap_counts &counts) {
+        if (counted) count_into(counts, call, size, succeeded);
+    });
+}
+
 // Summing the table takes about a microsecond; only samples do it. Pages that are not allocated are not read:
 // on a full tmpfs even a read raises SIGBUS.
 uint64_t allocations(const ThreadState &thread) noexcept {
@@ -80,7 +90,7 @@ void record_sample_end(ThreadState &thread, const void *pointer, uint64_t before
 void record_free(ThreadState &thread, reap_call call, const void *pointer, uint64_t before) noexcept {
     const Busy busy(thread);
     uint8_t *out = image.begin_event(thread);
-    if (out == nullptr) return;
+    if (out == nullptr) return count_free(thread, call);
     *out++ = format::hot_tag(REAP_TAG_FREE, call);
     out = thread.events.put_stamp(out, before);
     out = thread.events.put_address(out, pointer);
@@ -90,7 +100,7 @@ void record_free(ThreadState &thread, reap_call call, const void *pointer, uint6
 void record_free(ThreadState &thread, reap_call call, const void *pointer) noexcept {
     const Busy busy(thread);
     uint8_t *out = image.begin_event(thread);
-    if (unlikely(out == nullptr)) return;
+    if (unlikely(out == nullptr)) return count_free(thread, call); // recording stopped with this event
     if (likely(thread.events.may_skip_stamp()) && image.is_alone()) {
         *out++ = format::hot_tag(REAP_TAG_QUICK_FREE, call);
         thread.events.skip_stamp();
@@ -126,7 +136,10 @@ void record_reallocation(ThreadState &thread, reap_call call, const void *from, 
     count_block(thread, size, true);
     const uint32_t stack = image.intern_stack(thread, frame);
     uint8_t *out = image.begin_event(thread);
-    if (out == nullptr) return;
+    if (out == nullptr) {
+        count_size(thread, call, size, true);
+        return on_counts(thread, [](reap_counts &counts) { ++counts.frees; });
+    }
     *out++ = format::hot_tag(REAP_TAG_REALLOC, call);
     out = thread.events.put_stamp(out, before);
     out = thread.events.put_stamp(out, after);
@@ -179,13 +192,7 @@ bool make_ready(ThreadState &thread) noexcept {
 }
 
 void count_allocation(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
-    // A process that uses few sizes has few pages of counters.
-    const bool ready = size < REAP_EXACT_SIZES ? size < thread.exact : thread.counts_large;
-    const bool counted =
-        ready || !succeeded || thread.counts == nullptr || image.count_more_sizes(thread, size);
-    on_counts(thread, [=](reap_counts &counts) {
-        if (counted) count_into(counts, call, size, succeeded);
-    });
+    count_size(thread, call, size, succeeded);
     count_block(thread, size, succeeded);
 }
 
@@ -222,7 +229,7 @@ void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t 
     count_block(thread, size, pointer != nullptr);
     const uint32_t stack = image.intern_stack(thread, frame);
     uint8_t *out = image.begin_event(thread);
-    if (unlikely(out == nullptr)) return;
+    if (unlikely(out == nullptr)) return count_size(thread, call, size, pointer != nullptr);
     const bool plain = pointer != nullptr && alignment == 0 && thread.full != nullptr;
     if (likely(plain && thread.events.may_skip_stamp()) && image.is_alone())
         return put_quick(thread, out, call, size, pointer, stack);

@@ -26,8 +26,7 @@ inline bool is_nested(ThreadState &thread) noexcept {
 
 // Whether the thread records in full depth, and may do so now: nearly always then.
 inline bool records_all(const ThreadState &thread) noexcept {
-    return image.full() && thread.phase == Phase::Recording && !thread.busy && !thread.inside_operator &&
-           !image.is_copy();
+    return image.full() && thread.may_record() && !image.is_copy();
 }
 
 // The thread's permission to record during a call. A thread that has ended borrows idle counters for it. (If

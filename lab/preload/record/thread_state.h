@@ -8,6 +8,7 @@
 #include "output/record_stream.h"
 #include "platform.h"
 #include "poisson.h"
+#include "python/stacks.h"
 #include "reap_trace.h"
 
 namespace reap::preload {
@@ -32,6 +33,7 @@ struct RequestState {
 struct FullDepth {
     KnownStack known;
     uint32_t stack_places[REAP_STACK_PLACES]; // of the thread's block of events
+    KnownPython *python;                      // mapped where the program runs Python
 };
 
 // The initial state is valid: the budget runs out at the first allocation, and mask 0 triggers at the first
@@ -43,13 +45,15 @@ struct ThreadState {
     uint64_t allocations = 0;      // blocks allocated by this thread, for request counts
     size_t exact = 0;              // smaller sizes have exact counters whose pages are allocated
 
+    // These four are read as one word: see may_record.
     Phase phase = Phase::Fresh;
     bool busy = false; // inside the recorder, which must not be re-entered by a signal handler or a library
     bool inside_operator = false; // an allocator's own operator runs; its calls are not recorded
-    bool called_back = false;     // it has called malloc or free by name
-    bool end_key_set = false;     // the key whose destructor tells its end is set
-    bool counts_large = false;    // the counters of sizes from REAP_EXACT_SIZES on are allocated
-    uint32_t unloads = 0;         // calls of dlclose that this thread is in
+    bool unused = false;
+    bool called_back = false;  // it has called malloc or free by name
+    bool end_key_set = false;  // the key whose destructor tells its end is set
+    bool counts_large = false; // the counters of sizes from REAP_EXACT_SIZES on are allocated
+    uint32_t unloads = 0;      // calls of dlclose that this thread is in
     uint32_t number = 0;
     uint32_t tid = 0;
     uint64_t began = 0; // ticks
@@ -61,6 +65,15 @@ struct ThreadState {
     Period period;
     Random random;
     RecordStream events;
+
+    // Whether the thread is recording, and neither in the recorder nor in an allocator's own operator.
+    [[nodiscard]] bool may_record() const noexcept {
+        static_assert(offsetof(ThreadState, inside_operator) == offsetof(ThreadState, phase) + 2);
+        static_assert(offsetof(ThreadState, unused) == offsetof(ThreadState, phase) + 3);
+        uint32_t word;
+        __builtin_memcpy(&word, &phase, sizeof word);
+        return word == static_cast<uint32_t>(Phase::Recording); // the other three are zero
+    }
 
     // Subtracts an allocation from the budget. May wrap around: see refund_impossible.
     void spend(uint64_t size) noexcept {

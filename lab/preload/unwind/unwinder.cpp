@@ -43,9 +43,9 @@ REAP_COLD FrameRule Unwinder::decode(uint64_t return_address) noexcept {
     return decoded.rule;
 }
 
-REAP_COLD size_t Unwinder::walk_by_libgcc(uint64_t *frames, size_t limit) noexcept {
+REAP_COLD size_t Unwinder::walk_by_libgcc(uint64_t *frames, size_t limit, uint64_t *begins) noexcept {
     __atomic_store_n(&unsupported_, unsupported_ + 1, __ATOMIC_RELAXED);
-    return walk_stack(frames, limit);
+    return walk_stack(frames, limit, begins);
 }
 
 // Where a walk is. `rbp_at` is where the frame's rbp is saved: read only if a rule needs it, as by libgcc.
@@ -114,20 +114,22 @@ bool is_end(FrameRule rule) noexcept { return rule.cfa == Cfa::End || rule.cfa =
 
 } // namespace
 
-[[gnu::noinline]] size_t Unwinder::walk(uint64_t *frames, size_t limit) noexcept {
-    if (unlikely(unloading(__atomic_load_n(&unloads_, __ATOMIC_ACQUIRE)))) return walk_stack(frames, limit);
+[[gnu::noinline]] size_t Unwinder::walk(uint64_t *frames, size_t limit, uint64_t *begins) noexcept {
+    if (unlikely(unloading(__atomic_load_n(&unloads_, __ATOMIC_ACQUIRE))))
+        return walk_stack(frames, limit, begins);
     Cursor at(__builtin_frame_address(0));
     const CodeRange own = own_code();
     StackReach reach;
     size_t count = 0;
     while (at.pc != 0) {
         if (count != 0 || !own.contains(at.pc)) {
+            if (begins != nullptr) begins[count] = at.sp;
             frames[count++] = at.pc;
             if (count == limit || !reach.may_follow(at.sp)) break;
         }
         const FrameRule step = rule(at.pc);
         if (is_end(step)) break;
-        if (!at.follow(step)) return walk_by_libgcc(frames, limit);
+        if (!at.follow(step)) return walk_by_libgcc(frames, limit, begins);
     }
     return count;
 }

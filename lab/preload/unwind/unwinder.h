@@ -18,7 +18,7 @@ namespace reap::preload {
 class Unwinder {
   public:
     // See walk_stack.
-    size_t walk(uint64_t *frames, size_t limit) noexcept;
+    size_t walk(uint64_t *frames, size_t limit, uint64_t *begins = nullptr) noexcept;
 
     // Numbers the frames that `walk` would return, from the outermost inwards, and sets `id` to the number of
     // the whole stack; 0 if there is no memory. `edge(parent, return address)` numbers one: the same for the
@@ -76,7 +76,7 @@ class Unwinder {
     }
     FrameRule rule(uint64_t return_address) noexcept;
     FrameRule decode(uint64_t return_address) noexcept;
-    size_t walk_by_libgcc(uint64_t *frames, size_t limit) noexcept;
+    size_t walk_by_libgcc(uint64_t *frames, size_t limit, uint64_t *begins) noexcept;
 
     // Unloads in progress in the lower half, finished ones in the upper half.
     uint64_t unloads_ = 0;

@@ -11,7 +11,7 @@ TIMES = ("cpu", "wall")
 PER_REQUEST = "cpu_per_request"
 """Of a server whose requests are counted, in place of CPU time: loads may differ in their number."""
 
-_OVER_TIME = ("request_p99", "request_rate", "late_resident")
+_OVER_TIME = ("request_p99", "request_rate", "late_resident", "latency_mean")
 """Metrics for whose sake all rounds are run: nothing says beforehand how small a change of them matters."""
 
 

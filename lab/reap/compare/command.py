@@ -12,7 +12,7 @@ from reap.base.files import write_safely
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
-from reap.compare import against, experiments, export
+from reap.compare import against, experiments, export, scan
 from reap.compare import run as comparing
 from reap.compare import servers as fitting
 from reap.compare.levels import options as level_options
@@ -34,6 +34,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @servers.options
 @servers.load_options
 @against.options
+@scan.option
 @level_options.options
 @experiments.options
 def compare(
@@ -53,7 +54,8 @@ def compare(
     *inconclusive*. CMD should do the same work in each run; use --prepare for setup. Standard input is read
     once and given to every run; output is compared, then discarded.
 
-    With --against it compares CMD with other commands, such as the program before and after a change.
+    With --against it compares CMD with other commands, such as the program before and after a change, and
+    with --scan with itself with other values of a parameter.
 
     With --server it compares a server under load: each round starts it anew under each allocator, waits until
     it is ready, and runs --load once to warm it up and --loads times more. Only the server's own processes
@@ -70,6 +72,7 @@ def compare(
         reap compare --allocators glibc,jemalloc,mine=/path/libmine.so -- ./server --selftest
         reap compare --against './server-old --selftest' -- ./server --selftest
         reap compare --against-env MALLOC_ARENA_MAX=1 -- ./server --selftest
+        reap compare --scan threads=1,2,4 -- xz --threads={threads} --stdout file
         reap compare --server 'redis-server --port {port}' --ready tcp --load 'redis-benchmark -p {port} -q'
         reap compare --levels adv0,adv3 --naive-env PYTHONMALLOC=malloc -- python3 script.py
     """  # noqa: D301 - click wants the character itself
@@ -80,9 +83,12 @@ def compare(
     if server is not None:
         fitting.require_fitting(context, server, options)
     others = against.asked(options, options["command"])
+    scanned = scan.asked(options)
+    if others and scanned:
+        raise ReapError("--scan and --against do not go together", "leave one out", ExitCode.USAGE)
     with (
         experiments.opened(
-            context, force=force, asked=asked, against=others, server=server, **options
+            context, force=force, asked=asked, against=others, scanned=scanned, server=server, **options
         ) as folder,
         Bar() as bar,
     ):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
+import msgspec
 
 from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator
@@ -22,7 +23,7 @@ from reap.experiment.folder import Folder
 from reap.experiment.records import Asked, Comparison
 from reap.experiment.sequential import WORTH
 from reap.experiment.spec import Variant
-from reap.experiment.specify import Conditions, specify
+from reap.experiment.specify import COMMAND, Conditions, Workload, specify
 from reap.fragment.run import load_profile
 from reap.launch import program as programs
 from reap.recording.analyse.size_profile import encode
@@ -45,6 +46,7 @@ class Options:
 
     allocators: str | None
     baseline: str
+    warmup: int
     runs: int | None
     budget: float | None
     worth: float
@@ -68,6 +70,15 @@ def options(verb: _Verb) -> _Verb:
             default="glibc",
             show_default=True,
             help="Allocator that the others are compared with.",
+        ),
+        click.option(
+            "--warmup",
+            type=click.IntRange(min=1),
+            default=1,
+            show_default=True,
+            metavar="N",
+            help="Runs of each allocator or command before the first round, not counted; with --server loads "
+            "of each start before the measured ones.",
         ),
         click.option(
             "-n",
@@ -111,13 +122,14 @@ def opened(
     force: bool,
     asked: LevelOptions | None = None,
     against: Sequence[Variant] = (),
+    scanned: Sequence[Variant] = (),
     server: Server | None = None,
     **given: Any,  # noqa: ANN401 - click's; Options says their types
 ) -> Folder:
     """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError.
 
-    With `asked` a new one is on fragmented heaps, with `against` of other commands, and with `server` of a
-    server under load.
+    With `asked` a new one is on fragmented heaps, with `against` of other commands, with `scanned` of one
+    command with several values of its parameters, and with `server` of a server under load.
     """
     if resume:
         options = Options(**given)
@@ -129,7 +141,7 @@ def opened(
                 folder.close()
                 raise
         return folder
-    return _create(list(command), output, Options(**given), asked, against, server, force=force)
+    return _create(list(command), output, Options(**given), asked, against, scanned, server, force=force)
 
 
 def refuse_matrix(folder: Folder) -> None:
@@ -177,13 +189,16 @@ def _create(
     options: Options,
     asked: LevelOptions | None,
     against: Sequence[Variant],
+    scanned: Sequence[Variant],
     server: Server | None,
     *,
     force: bool,
 ) -> Folder:
+    if scanned:
+        against = scanned[1:]
     if against and (asked is not None or options.allocators):
         raise ReapError(
-            "--against compares commands, not allocators or heaps",
+            f"--{'scan' if scanned else 'against'} compares commands, not allocators or heaps",
             "leave --allocators, --levels and --naive out",
             ExitCode.USAGE,
         )
@@ -193,14 +208,19 @@ def _create(
     fragmented = level_options.meant(asked) if asked else None
     profile = load_profile(asked.profile, cut_off=asked.cut_off) if asked and asked.profile else None
     stdin = spooled() if server is None else None
+    if server is not None:
+        server = msgspec.structs.replace(server, warm_ups=options.warmup)
     spec = specify(
         command,
         allocators,
         against=against,
+        workload=Workload(variant=scanned[0].name) if scanned else COMMAND,
+        scanned=bool(scanned),
         server=server,
         fragmented=fragmented,
         baseline=options.baseline,
         conditions=Conditions(
+            warm_ups=options.warmup if server is None else 1,
             runs=options.runs or 0,
             budget=options.budget,
             worth=options.worth,
@@ -229,5 +249,11 @@ def _base_alone(name: str) -> tuple[list[Allocator], str]:
 
 def _written(context: click.Context) -> set[str]:
     """Options of the experiment that were written on the command line."""
-    names = [*(field.name for field in fields(Options)), *other_commands.NAMES, *servers.NAMES, "output"]
+    names = [
+        *(field.name for field in fields(Options)),
+        *other_commands.NAMES,
+        "scan",
+        *servers.NAMES,
+        "output",
+    ]
     return written(context, names).union(level_options.written(context))

@@ -10,6 +10,10 @@ METRICS = {
     "cpu_per_request": "CPU time per request",
     "cpu": "CPU time",
     "throughput": "requests per second",
+    "latency_p50": "median latency",
+    "latency_p99": "P99 latency",
+    "latency_p999": "P99.9 latency",
+    "latency_mean": "mean latency",
     "wall": "wall time",
     "peak_resident": "peak memory",
     "late_resident": "memory late in the run",
@@ -64,6 +68,20 @@ def memory(side: Side) -> str:
     if ratio.verdict == "inconclusive":
         return f"no significant difference in peak memory ({sizes}; 95 % CI {interval(ratio.ratio)})"
     return f"peak memory is {change_with_interval(ratio.ratio)}: {sizes}"
+
+
+def latency(side: Side) -> str:
+    """What this allocator does to latency, P99 where it is known; empty where there is none to compare."""
+    known = [
+        side.ratios[name] for name in ("latency_p99", "latency_p50", "latency_mean") if name in side.ratios
+    ]
+    if not known:
+        return ""
+    ratio, name = known[0], METRICS[known[0].metric]
+    times = f"{units.duration(ratio.value)} instead of {units.duration(ratio.baseline)}"
+    if ratio.verdict == "inconclusive":
+        return f"no significant difference in {name} ({times}; 95 % CI {interval(ratio.ratio)})"
+    return f"{name} is {change_with_interval(ratio.ratio)}: {times}"
 
 
 def resident(side: Side) -> str:

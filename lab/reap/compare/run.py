@@ -9,7 +9,8 @@ import msgspec
 
 from reap.allocators import verify
 from reap.allocators.records import DEFAULT, Allocator
-from reap.compare import analyse
+from reap.compare import analyse, latency
+from reap.compare.latency import LATENCY
 from reap.compare.serving import ServerStarter
 from reap.experiment import arms, metrics, requests, sequential, statistics
 from reap.experiment.folder import Folder
@@ -17,7 +18,7 @@ from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
 
-SERVED = ("cpu", "cpu_per_request", "throughput", "peak_resident", "minor_faults")
+SERVED = ("cpu", "cpu_per_request", "throughput", "peak_resident", "minor_faults", *LATENCY)
 """The metrics of a server under load."""
 
 
@@ -84,6 +85,7 @@ def draw(
     if len(exits) > 1:
         said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(exits)))}")
     said += requests.notes(measured)
+    said += latency.notes(measured)
     return Comparison(
         workload=spec.workload,
         command=spec.program.command,
@@ -92,8 +94,10 @@ def draw(
         sides=sides,
         load=spec.server.load.command if spec.server else [],
         loads=spec.server.loads if spec.server else 0,
+        due_per_second=latency.due_per_second(measured),
         spread=_spread(baseline, control) if spec.server else None,
         against={each.name: each.program.command for each in spec.against},
+        scanned=spec.scanned,
         noise=_ratios(spec, baseline, control),
         exit_code=reference[0].outcome.status,
         stdout_varies=len(outputs) > 1,
@@ -116,6 +120,8 @@ def compares_nothing(comparison: Comparison) -> bool:
 
 def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
     """The allocator that the program has by itself: glibc's, unless another served it in the probed run."""
+    if spec.scanned:
+        return spec.variant
     if spec.against:
         return Path(spec.program.command[0]).name
     name, provider = spec.baseline.name, warmup.outcome.malloc_provider if warmup else ""
@@ -186,7 +192,7 @@ def _side(
     if not problem and not ratios:
         problem = f"too few rounds were run for an interval ({len(sound)})"
     same_output = None
-    if len(expected.outputs) == 1 and spec.server is None:
+    if len(expected.outputs) == 1 and spec.server is None and not spec.scanned:
         same_output = all(run.outcome.stdout_digest in expected.outputs for run in every)
     if not problem and same_output is False:
         problem = "the program's output differs from the baseline's"

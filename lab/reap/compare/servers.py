@@ -10,7 +10,7 @@ from reap.commandline.experiments import written
 from reap.server.records import PORT, Server
 
 _FOR_PROGRAMS = (
-    *("against", "against_env", "against_dir", "levels", "naive", "naive_env", "requests"),
+    *("against", "against_env", "against_dir", "scan", "levels", "naive", "naive_env", "requests"),
     "profile",
 )
 

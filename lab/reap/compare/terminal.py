@@ -8,6 +8,7 @@ from rich.text import Text
 from reap.base import units
 from reap.base.text import printable
 from reap.compare import analyse, words
+from reap.compare.latency import LATENCY
 from reap.draw.terminal import line, notes
 from reap.experiment.records import Comparison, Ratio, Side
 
@@ -33,14 +34,14 @@ def render(console: Console, comparison: Comparison) -> None:
     main = tuple(metric for metric in words.metrics(comparison) if metric in _MAIN) or _USUAL
     console.print(_ratios(comparison, main))
     console.print(_values(comparison, main))
-    looked, marked = (
+    groups = (
         tuple(metric for metric in words.metrics(comparison) if metric in group)
-        for group in (_RESIDENT, _REQUESTS)
+        for group in (LATENCY, _RESIDENT, _REQUESTS)
     )
-    for group in filter(None, (looked, marked)):
+    for group in filter(None, groups):
         console.print(_ratios(comparison, group))
         console.print(_values(comparison, group))
-    rest = [m for m in words.metrics(comparison) if m not in (*_MAIN, *_RESIDENT, *_REQUESTS)]
+    rest = [m for m in words.metrics(comparison) if m not in (*_MAIN, *LATENCY, *_RESIDENT, *_REQUESTS)]
     if rest:
         console.print(_ratios(comparison, tuple(rest)))
     for side in comparison.sides:

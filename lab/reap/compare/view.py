@@ -12,6 +12,7 @@ FOREST = (
     "cpu_per_request",
     "cpu",
     "throughput",
+    "latency_p99",
     "wall",
     "peak_resident",
     "late_resident",

@@ -21,8 +21,8 @@ DISTRUST = (
 REQUESTS = "Requests per second: higher is better."
 
 SERVED = (
-    "CPU time and page faults are the server's over {loads} of each start, without the start, a first load "
-    "that warms it up, and the load generator; peak memory is from start to stop."
+    "CPU time and page faults are the server's over {loads} of each start, without the start, the loads "
+    "before them that warm it up, and the load generator; peak memory is from start to stop."
 )
 
 NOISE = "Noise: the baseline against itself in the same rounds. A ratio within the noise is no difference."
@@ -45,7 +45,8 @@ def _verdict(side: Side, comparison: Comparison) -> str:
     if won or judge.saves_memory(side, comparison):
         memory = phrases.memory(side)
         said += f" {memory[:1].upper()}{memory[1:]}." if memory else ""
-    return said
+    latency = phrases.latency(side)
+    return f"{said} {latency[:1].upper()}{latency[1:]}." if latency else said
 
 
 def _outcome(side: Side, ratio: Ratio, standing: judge.Standing, comparison: Comparison) -> str:
@@ -79,7 +80,7 @@ def _served(held: Pairing) -> str:
     if held.method == "simultaneous":
         return (
             "The servers of a round shared one core at the same time, and their loads another: throughput "
-            "was not compared."
+            "and latency were not compared."
         )
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"The servers of a round ran one after another{why}."
@@ -130,6 +131,12 @@ def _of_loads(comparison: Comparison) -> list[str]:
             f" The baseline's two servers differed by {units.percent(spread.load)} from load to load and by "
             f"{units.percent(spread.start)} from start to start beside that (standard deviations)."
         )
+    if comparison.due_per_second:
+        lines.append(
+            f"Latency is that of {units.count(comparison.due_per_second)} requests per second, each from "
+            "when it was due to its answer (no coordinated omission), measured of one server after another; "
+            "a percentile is the mean over the loads of a start."
+        )
     if any(side.ratios and analyse.PER_REQUEST not in side.ratios for side in comparison.sides):
         lines.append(
             "CPU time is that of whole loads, since the number of their requests is not known: "
@@ -158,7 +165,7 @@ def trust(side: Side, comparison: Comparison) -> str:
     words = ["verified"]
     if not side.same_exit:
         words.append("OTHER EXIT STATUS")
-    if comparison.load:
+    if comparison.load or comparison.scanned:
         return ", ".join(words)
     words.append(
         {True: "same output", False: "OTHER OUTPUT", None: "output varies by itself"}[side.same_output]

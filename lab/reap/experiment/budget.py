@@ -79,11 +79,13 @@ class Budget:
 
     def a_round(self) -> float:
         """Seconds that a round will probably take: what the warm-ups took, the baseline's twice."""
-        each = [run for run in self._folder.runs if run.warmup and run.cell.arm() not in self._dropped]
-        baseline = next(run.seconds for run in each if run.cell.arm() == self._baseline)
-        # A warm-up of a server has one load beside that which warms the server up.
-        times = (1 + self._spec.server.loads) / 2 if self._spec.server else 1.0
-        return max(1e-4, times * (sum(run.seconds for run in each) + baseline))
+        each = {run.cell.arm(): run.seconds for run in self._folder.runs if run.warmup}
+        kept = sum(seconds for arm, seconds in each.items() if arm not in self._dropped)
+        times = 1.0
+        if (server := self._spec.server) is not None:
+            # A warm-up of a server has one load beside those that warm the server up.
+            times = (server.warm_ups + server.loads) / (server.warm_ups + 1)
+        return max(1e-4, times * (kept + each[self._baseline]))
 
     def allows_round(self, number: int) -> bool:
         """Whether there is time for another round. One that was begun before a kill is always finished."""

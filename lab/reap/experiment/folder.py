@@ -8,6 +8,7 @@ A kill at any moment loses the run that was going on and nothing else: a last li
 passed over. The folder may hold a program's secrets (its arguments and environment), so it is private.
 """
 
+import contextlib
 import fcntl
 import os
 import shlex
@@ -52,6 +53,15 @@ class Experiment(Record, kw_only=True):
     spec: Spec
     extended_after: list[int] = []
     """How many rounds there were each time that somebody asked for more of them."""
+
+
+def spec_beside(file: Path) -> Spec | None:
+    """What the experiment measures in whose folder a file is; None where there is none, or it is damaged."""
+    folder = file.absolute().parent
+    if (folder / _EXPERIMENT).is_file():
+        with contextlib.suppress(ReapError):
+            return _read_experiment(folder).spec
+    return None
 
 
 class Folder:

@@ -1,5 +1,6 @@
 """What is compared: one number of an outcome each."""
 
+import statistics
 from collections.abc import Callable, Iterable
 
 from reap.base.records import Record
@@ -25,6 +26,8 @@ class Metric(Record):
     """How many requests a run must have marked for it to be known; 0: every run has it."""
     served: bool = False
     """Whether it is of a server whose load made a known number of requests."""
+    latency: str = ""
+    """The field of `LoadLatency` that all loads of a server must have for it to be known."""
 
     def known(self, outcome: Outcome) -> bool:
         """Whether the outcome has it."""
@@ -33,7 +36,15 @@ class Metric(Record):
             marked >= self.requests
             and not (self.resident and outcome.mean_resident is None)
             and not (self.served and not outcome.served)
+            and (not self.latency or _of_loads(outcome, self.latency) is not None)
         )
+
+
+def _of_loads(outcome: Outcome, field: str) -> float | None:
+    """The mean of what all loads of a server have; None where one has not."""
+    found = [getattr(each.latency, field, None) for each in outcome.loads]
+    values = [each for each in found if each is not None]
+    return statistics.fmean(values) if values and len(values) == len(found) else None
 
 
 _USUAL = (
@@ -92,13 +103,34 @@ _SERVED = (
         name="throughput",
         unit="per_second",
         quantum=1e-9,
-        of=lambda outcome: outcome.served * 1e9 / max(1, outcome.wall_ns),
+        of=lambda outcome: _of_loads(outcome, "per_second") or outcome.served * 1e9 / max(1, outcome.wall_ns),
         more_is_better=True,
         alone=True,
         served=True,
     ),
 )
 """Of a server under load. Servers that share a core take throughput from each other."""
+
+
+def _latency(name: str, field: str) -> Metric:
+    return Metric(
+        name=name,
+        unit="s",
+        quantum=1e-9,
+        of=lambda outcome: (_of_loads(outcome, field) or 0.0) / 1e9,
+        alone=True,
+        latency=field,
+    )
+
+
+_LATENCY = (
+    _latency("latency_mean", "mean_ns"),
+    _latency("latency_p50", "p50_ns"),
+    _latency("latency_p99", "p99_ns"),
+    _latency("latency_p999", "p999_ns"),
+)
+"""Of a server under a load at a fixed rate: for each start the mean of its loads. Servers that share a core
+wait for each other."""
 
 _RESIDENT = (
     Metric(
@@ -117,7 +149,7 @@ _RESIDENT = (
     ),
 )
 
-METRICS = (*_USUAL, *_SERVED, *_RESIDENT, *_REQUESTS)
+METRICS = (*_USUAL, *_SERVED, *_LATENCY, *_RESIDENT, *_REQUESTS)
 
 ENOUGH_REQUESTS = max(metric.requests for metric in _REQUESTS)
 """For all of them."""

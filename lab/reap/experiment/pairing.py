@@ -128,6 +128,8 @@ def _of_warm_ups(warm_ups: Sequence[Run], copies: int, *, several: bool) -> str:
     base = warm_ups[0].outcome
     if base.requests is not None and base.requests.count:
         return "the program marks requests, whose times are compared"
+    if any(each.latency for each in base.loads):
+        return "the load makes requests at a fixed rate, whose latency is compared"
     busy = base.cpu_ns / max(base.wall_ns, 1)
     if busy > _SEVERAL_CORES and not several:
         return f"the program uses {busy:.1f} cores at once"

@@ -140,9 +140,10 @@ class Ratio(Record):
     metric: str
     """`cpu`, `wall`, `peak_resident`, `minor_faults`, `major_faults`, `voluntary_switches` or
     `involuntary_switches`; of a server whose requests are counted `cpu_per_request` and, if servers ran one
-    after another, `throughput`; where memory was looked at over time `mean_resident` and `late_resident`; of
-    a program that marks its requests `request_p50`, `request_p99`, `request_p999` and `request_rate`, too, as
-    far as it marks enough of them."""
+    after another, `throughput`, and of a load at a fixed rate `latency_mean`, `latency_p50`, `latency_p99`
+    and `latency_p999` as far as it reports them; where memory was looked at over time `mean_resident` and
+    `late_resident`; of a program that marks its requests `request_p50`, `request_p99`, `request_p999` and
+    `request_rate`, too, as far as it marks enough of them."""
     unit: str
     """`s`, `bytes`, `count` or `per_second`."""
     baseline: float
@@ -222,8 +223,12 @@ class Comparison(Record):
     """The command that loads the server; empty where the program is none, and ends by itself."""
     loads: int = 0
     """Measured loads of each start of the server."""
+    due_per_second: float = 0.0
+    """Requests of a load at a fixed rate, of which latency is known; 0 of any other load."""
     spread: Spread | None = None
     """Of a server that is loaded several times a start: how far its CPU time strays."""
     against: dict[str, list[str]] = {}
     """Commands by the names of their sides, where commands are compared and not allocators."""
+    scanned: bool = False
+    """Whether those differ in the value of a parameter: output is not compared."""
     notes: list[str] = []

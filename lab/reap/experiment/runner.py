@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
+import msgspec
+
 from reap.allocators import verify
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
@@ -105,7 +107,7 @@ class Runner:
             return Cost(a_round=self._budget.a_round(), later=self._budget.later(self._more))
 
     def _begin(self) -> None:
-        begun = len(self._once.done) >= len(self._arms)
+        begun = len(self._once.done) >= len(self._arms) * self._spec.warm_ups
         if not begun:
             self._announce()
         self._warm_up()
@@ -123,9 +125,9 @@ class Runner:
 
     def _announce(self) -> None:
         """Before anything runs: a command that sends mail should not be run thirty times unawares."""
-        count = len(self._arms)
+        count, warm_ups = len(self._arms), self._spec.warm_ups
         rounds = self._spec.runs
-        others = count + sum(len(more.cells) for more in self._more)
+        others = warm_ups * count + sum(len(more.cells) for more in self._more)
         many = f"{LEAST_ROUNDS * (count + 1) + others} or more times"
         if rounds:
             many = f"{rounds * (count + 1) + others} times"
@@ -138,17 +140,25 @@ class Runner:
             else f"of each of {units.number(count, 'combination')}"
             + (" and controls" if self._spec.matrix.controls else "")
         )
+        first = "a warm-up" if warm_ups == 1 else f"{warm_ups} warm-ups"
         watched = self._spec.pairing == "auto" and self._spec.server is None
         self._listener.say(
-            f"{self._spec.program.command[0]} runs {many}: a warm-up {each}, "
+            f"{self._spec.program.command[0]} runs {many}: {first} {each}, "
             f"then rounds of {count + 1} runs (the baseline twice)"
             + (", and once or twice under strace" if watched else "")
             + "".join(f", then {len(more.cells)} {more.words()}" for more in self._more)
         )
 
     def _warm_up(self) -> None:
-        for number, cell in enumerate(self._arms):
-            self._listener.progress(number, len(self._arms), f"warm-up, {self._label(cell)}")
+        warm_ups = [
+            msgspec.structs.replace(cell, repeat=number)
+            for number in range(self._spec.warm_ups)
+            for cell in self._arms
+        ]
+        for number, cell in enumerate(warm_ups):
+            if cell.arm() in self.dropped:
+                continue
+            self._listener.progress(number, len(warm_ups), f"warm-up, {self._label(cell)}")
             run = self._once.run(cell, warmup=True)
             if cell.arm() == self._baseline:
                 self._once.require_sound(run.outcome)

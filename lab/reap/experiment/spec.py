@@ -131,6 +131,8 @@ class Spec(Record):
     """The baseline first."""
     files: list[File]
     """The program and the libraries, as they were."""
+    warm_ups: int = 1
+    """Runs of each arm before the first round, which are not counted; of a server see `Server.warm_ups`."""
     runs: int = 0
     """Rounds; 0: as many as decide it, as far as the program's length and the budget allow."""
     budget: float | None = None
@@ -154,6 +156,8 @@ class Spec(Record):
     """Whether resident memory is looked at over each run's time."""
     against: list[Variant] = []
     """Other commands to compare the program with, in place of allocators."""
+    scanned: bool = False
+    """Whether those are the same command with other values of a parameter, which may change its output."""
     server: Server | None = None
     """How the program is loaded, where it is a server that does not end by itself."""
     matrix: Matrix | None = None

@@ -70,6 +70,7 @@ COMMAND = Workload()
 class Conditions:
     """How often the program is run, and what holds for each run. The fields are those of `Spec`."""
 
+    warm_ups: int = 1
     runs: int = 0
     budget: float | None = None
     worth: float = WORTH
@@ -94,6 +95,7 @@ def specify(
     workload: Workload = COMMAND,
     conditions: Conditions = USUAL,
     against: Sequence[Variant] = (),
+    scanned: bool = False,
     server: Server | None = None,
     fragmented: AskedFragment | None = None,
     tune: Tune | None = None,
@@ -101,10 +103,10 @@ def specify(
     """Finds the program, puts the baseline first (adding glibc if it is the baseline and was not named).
 
     With `server` the program is one that is loaded. With `against` it is compared with other commands, each
-    by its name, under the baseline. With `fragmented` it is an experiment on fragmented heaps, and with
-    `tune` a search for settings. One allocator is enough for these. Throws ReapError if a program cannot be
-    found, executed or entered by a preload (unless all there is to compare are variables), or if there is
-    nothing to compare.
+    by its name, under the baseline; with `scanned` these differ in a parameter. With `fragmented` it is an
+    experiment on fragmented heaps, and with `tune` a search for settings. One allocator is enough for these.
+    Throws ReapError if a program cannot be found, executed or entered by a preload (unless all there is to
+    compare are variables), or if there is nothing to compare.
     """
     where = str(Path(workload.directory or ".").absolute())
     found = programs.resolve(command, directory=where)
@@ -130,6 +132,7 @@ def specify(
         allocators=ordered,
         files=[state_of(path) for path in dict.fromkeys([*_files(found), *images, *libraries])],
         against=list(against),
+        scanned=scanned,
         server=server,
         matrix=matrix,
         tune=tune,

@@ -74,6 +74,24 @@ class RequestTimes(Record):
     """Requests that there was no room to note, because the disk was full or the file out of reach."""
 
 
+class LoadLatency(Record):
+    """Of a load at a fixed rate, an open loop: from when each request was due to its answer, in nanoseconds.
+
+    A percentile is None where the load does not report it, or made too few requests for it.
+    """
+
+    due_per_second: float
+    """Requests that were to be made."""
+    per_second: float
+    """Requests that were answered."""
+    mean_ns: float
+    p50_ns: float | None = None
+    p99_ns: float | None = None
+    p999_ns: float | None = None
+    late_ns: float = 0.0
+    """P99 of how late the load itself sent a request that could have been sent; 0 where that is unknown."""
+
+
 class Loaded(Record):
     """What one load cost a server."""
 
@@ -82,6 +100,8 @@ class Loaded(Record):
     """Of the load."""
     requests: int = 0
     """That the load made; 0 where that is unknown."""
+    latency: LoadLatency | None = None
+    """None of a load at no fixed rate, or where latency does not count from when a request was due."""
 
 
 class Outcome(Record):

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from reap.commandline.size import SIZE
+
 
 @click.command()
 @click.option(
@@ -22,6 +24,20 @@ import click
 )
 @click.option("-a", "--allocator", help="Record it under this allocator: a name, or NAME=/path/lib.so.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until CMD is stopped.")
+@click.option(
+    "--python/--no-python",
+    default=True,
+    show_default=True,
+    help="Show Python functions in stacks, instead of CPython's own.",
+)
+@click.option("--compress", is_flag=True, help="Compress the file with zstd when CMD has ended.")
+@click.option(
+    "--max-size",
+    type=SIZE,
+    default=0,
+    metavar="SIZE",
+    help="Stop writing events when the file has this size (64M, 2G); totals stay exact.",
+)
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(
@@ -30,6 +46,9 @@ def record(
     depth: str,
     allocator: str | None,
     timeout: float | None,
+    python: bool,
+    compress: bool,
+    max_size: int,
     force: bool,
 ) -> int:
     """Record every allocation of a program into a file.
@@ -69,7 +88,15 @@ def record(
         timeout=timeout,
     )
     try:
-        outcome = recording.record(launch, path, "full" if depth == "full" else "triage", force=force)
+        outcome = recording.record(
+            launch,
+            path,
+            "full" if depth == "full" else "triage",
+            force=force,
+            python=python,
+            max_bytes=max_size,
+            compress=compress,
+        )
     except recording.LostError as lost:
         complain(lost)
         return reporting.say_end(found.command[0], lost.outcome, timeout)

@@ -41,13 +41,18 @@ def record(
     depth: Depth,
     *,
     force: bool = False,
+    python: bool = True,
+    max_bytes: int = 0,
+    compress: bool = False,
     start: Callable[[Launch], Outcome] = spawn.run,
 ) -> Outcome:
     """Runs the program with the recorder in front of its allocator, and writes what it did to `path`.
 
     The file is private to the user, holds the whole process tree, and is readable at any moment, even if the
     program or this process is killed. `depth` triage counts everything and samples stacks, latencies and live
-    bytes; full writes every event with its stack. `start` runs the program to its end. Throws ReapError if
+    bytes; full writes every event with its stack. `python` has stacks show Python functions in place of the
+    interpreter's calls. From `max_bytes` on no events are written, and counters go on. `compress`
+    compresses the file when nothing more can come. `start` runs the program to its end. Throws ReapError if
     the file exists (without `force`) or cannot be made, LostError if it cannot be completed, and what `start`
     throws.
     """
@@ -56,7 +61,13 @@ def record(
     who, period = sampler(by_timer=sampling.check().samples == 0)
     try:
         native.create_trace(
-            trace, native.FULL if depth == "full" else native.TRIAGE, clock.choose(), who, period
+            trace,
+            native.FULL if depth == "full" else native.TRIAGE,
+            clock.choose(),
+            who,
+            period,
+            native_only=not python,
+            max_blocks=max(2, max_bytes // native.BLOCK_BYTES) if max_bytes else 0,
         )
     except OSError as error:
         raise ReapError(
@@ -77,9 +88,16 @@ def record(
             finish(path)
         raise
     try:
-        finish(path)
+        if finish(path) == 0 and compress:
+            native.compress_file(trace)
     except ReapError as error:
         raise LostError(error, outcome) from error
+    except OSError as error:
+        cause = ReapError(
+            f"the recording {path} is whole, but could not be compressed: {error.strerror}",
+            "free space in its folder",
+        )
+        raise LostError(cause, outcome) from error
     return outcome
 
 
@@ -89,9 +107,14 @@ def sampler(*, by_timer: bool) -> tuple[int, int]:
 
 
 def finish(path: Path) -> int:
-    """Seals what the ended processes left; returns how many blocks belong to processes that still run."""
+    """Seals what the ended processes left; returns how many blocks belong to processes that still run.
+
+    Then nothing more can come, and names of code that was compiled at run time are kept with it.
+    """
     try:
-        return native.finish_trace(native_name(path))
+        running = native.finish_trace(native_name(path))
+        native.keep_perf_maps(native_name(path))
+        return running
     except OSError as error:
         raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error
     except native.BadTraceError as error:

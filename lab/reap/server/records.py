@@ -49,6 +49,8 @@ class Server(Record):
     """Whether `{port}` is in both commands, so that several servers may run at the same time."""
     loads: int = LOADS
     """Measured loads of each start."""
+    warm_ups: int = 1
+    """Loads of each start before those, which are not measured."""
     requests: int = 0
     """That a load makes; 0: as it says itself, where that is known."""
 
@@ -64,6 +66,8 @@ class Service(Record):
     ready_within: float
     loads: int = 1
     """Measured loads; 0: it is loaded once, and nothing is measured."""
+    warm_ups: int = 1
+    """As in `Server`."""
     requests: int = 0
     """As in `Server`."""
 

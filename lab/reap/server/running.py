@@ -16,7 +16,7 @@ from reap.base.errors import ReapError
 from reap.base.text import signal_name
 from reap.launch import spawn
 from reap.launch.process import smaps
-from reap.launch.records import Launch, Loaded, Outcome
+from reap.launch.records import Launch, Loaded, LoadLatency, Outcome
 from reap.server import generators, ready
 from reap.server.records import Served, Service
 from reap.server.usage import Usage
@@ -55,6 +55,8 @@ class Running:
         """What came of the latest load, as long as none has failed."""
         self.requests = 0
         """Of that load."""
+        self.latency: LoadLatency | None = None
+        """Of that load, where it is an open loop."""
         self.busiest = ""
         self.killed = False
         self._prepared = prepared
@@ -75,7 +77,9 @@ class Running:
         if self.load is None or not self.lives:
             return
         cpu_ns = after.cpu_ns - before.cpu_ns
-        self._loads.append(Loaded(cpu_ns=cpu_ns, wall_ns=self.load.wall_ns, requests=self.requests))
+        self._loads.append(
+            Loaded(cpu_ns=cpu_ns, wall_ns=self.load.wall_ns, requests=self.requests, latency=self.latency)
+        )
         self._minor_faults += after.minor_faults - before.minor_faults
         self._major_faults += after.major_faults - before.major_faults
 
@@ -219,10 +223,11 @@ def load(servers: Sequence[Running], core: int | None, enough: int = -1) -> None
 
 
 def _count(server: Running, output: Path) -> None:
-    """Takes the number of requests of a load that ended well, from the user or from its output."""
+    """Takes the requests of a load that ended well, from the user or its output, and their latency."""
     command = server.service.load.argv
     found = generators.counted(command, output.read_text(errors="replace"))
     server.requests = server.service.requests or (found.requests if found else 0)
+    server.latency = found.latency if found else None
     if found is not None and found.failed:
         server.failure = (
             f"{found.failed} of {found.requests} requests of the load {Path(command[0]).name} failed"

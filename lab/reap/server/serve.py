@@ -21,7 +21,7 @@ _HINT = "run --server and --load by hand first"
 
 
 def serve(services: Sequence[Service], core: int | None, load_core: int | None) -> list[Served]:
-    """Starts all, loads each once to warm it up and then as often as is measured, and stops them.
+    """Starts all, loads each to warm it up and then as often as is measured, and stops them.
 
     The servers share `core`, and the loads `load_core`; without one they run anywhere. Results are in the
     order given. When it returns or throws, nothing of them is left running. Throws ReapError where nothing
@@ -31,7 +31,8 @@ def serve(services: Sequence[Service], core: int | None, load_core: int | None) 
         mark = stack.enter_context(running.nothing_left())
         all_of = [stack.enter_context(running.started(each, core, mark)) for each in services]
         running.await_ready(all_of)
-        running.load(all_of, load_core)
+        for _ in range(max(each.warm_ups for each in services)):
+            running.load(all_of, load_core)
         for _ in range(max(each.loads for each in services)):
             before = [usage(each.launcher.process.pid) for each in all_of]
             running.load(all_of, load_core)
@@ -48,7 +49,7 @@ def loaded_once(service: Service) -> Outcome:
 
     Nothing of it is left running. Throws ReapError where the server or the load fails.
     """
-    (served,) = serve([msgspec.structs.replace(service, loads=0)], None, None)
+    (served,) = serve([msgspec.structs.replace(service, loads=0, warm_ups=1)], None, None)
     if served.failure:
         raise ReapError(served.failure, _HINT, ExitCode.FAILED)
     return served.outcome

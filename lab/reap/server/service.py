@@ -26,6 +26,7 @@ def service_of(server: Server, launch: Launch, load: Launch, port: int) -> Servi
         stop=server.stop,
         ready_within=server.ready_within,
         loads=server.loads,
+        warm_ups=server.warm_ups,
         requests=server.requests,
     )
 

@@ -22,6 +22,7 @@ def options(server: Server, command: Sequence[str]) -> list[str]:
 def load_options(server: Server) -> list[str]:
     """Those of its loads, for a verb that measures each."""
     words = ["--loads", str(server.loads)] if server.loads != LOADS else []
+    words += ["--warmup", str(server.warm_ups)] if server.warm_ups != 1 else []
     return [*words, "--requests-per-load", str(server.requests)] if server.requests else words
 
 

@@ -42,5 +42,15 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     render(reporting.console(json_file, html_file), profile)
     reporting.say_files(json=json_file, html=html_file)
     if profile.command:
-        reporting.say_next(["reap", "compare", "--", *profile.command])
+        reporting.say_next(["reap", "compare", *_again(file, profile.command)])
     return 0
+
+
+def _again(file: Path, command: list[str]) -> list[str]:
+    """What names the recorded program on another command line; a server with the load that it was given."""
+    from reap.experiment.folder import spec_beside
+
+    spec = spec_beside(file)
+    if spec is None or Path(spec.program.command[0]).name != Path(command[0]).name:
+        return ["--", *command]
+    return spec.again

@@ -5,7 +5,7 @@ found. A rule without a claim, or a bound that is not a figure, is an error when
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -41,6 +41,8 @@ class Claim(Record):
     """Within so many times either way."""
     bounds: dict[str, float] = {}
     """What else the rule compares with, by name; {name} in its text."""
+    allocators: list[str] = []
+    """Which allocators it names: where one of them was not measured, it is inconclusive."""
 
     @property
     def every_bound(self) -> tuple[object, ...]:
@@ -72,16 +74,21 @@ class Claim(Record):
             said |= {"low": f"{self.within[0]:g}", "high": f"{self.within[1]:g}"}
         return said | {name: f"{each:g}" for name, each in self.bounds.items()}
 
-    def conclude(self, findings: list[Finding], words: Mapping[str, object]) -> Conclusion:
-        """The claim as it stands by these."""
+    def conclude(
+        self, findings: list[Finding], over: Collection[str], words: Mapping[str, object]
+    ) -> Conclusion:
+        """The claim as it stands by these, of what was measured over these allocators."""
+        missing = [name for name in self.allocators if name not in over]
+        standing = "inconclusive" if missing else judging.standing(findings, self.refuted, self.extent)
+        said = [f"Not measured: {', '.join(missing)}, which it names."] if missing else []
         return Conclusion(
             id=self.id,
             question=self.source,
             claim=self.says,
             published=self.published,
             rule=f"{self.rule.format(**self._words(), **words)}; {self.extent.words}",
-            standing=judging.standing(findings, self.refuted, self.extent),
-            answer=judging.answer(findings),
+            standing=standing,
+            answer=" ".join([*said, judging.answer(findings)]),
             findings=findings,
         )
 
@@ -95,9 +102,14 @@ Rule = Callable[[Claim], Iterable[Finding]]
 class Claims(dict[str, Claim]):
     """The claims of a study by their id, in the file's order."""
 
-    def judge(self, rules: Mapping[str, Rule], **words: object) -> list[Conclusion]:
-        """Each of these claims by its rule, in the order of the rules; `words` for the rules' texts."""
-        return [self[key].conclude(list(rule(self[key])), words) for key, rule in rules.items()]
+    def judge(
+        self, rules: Mapping[str, Rule], over: Collection[str] = (), **words: object
+    ) -> list[Conclusion]:
+        """Each of these claims by its rule, in the order of the rules; `words` for the rules' texts.
+
+        `over` are the allocators over which something was measured.
+        """
+        return [self[key].conclude(list(rule(self[key])), over, words) for key, rule in rules.items()]
 
 
 class _File(Record):

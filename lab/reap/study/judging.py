@@ -9,11 +9,13 @@ decided: one interval in twenty misses the truth, so that one figure among many 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
+import msgspec
+
 from reap.base import units
 from reap.base.records import Estimate
 from reap.compare.levels.records import Arm, Fragmented
 from reap.experiment import statistics
-from reap.study.records import Finding, Measured, Side, Standing
+from reap.study.records import Beside, Conclusion, Finding, Measured, Side, Standing
 from reap.workloads.records import Card
 
 MARGIN = 1.05
@@ -95,9 +97,36 @@ def counts(described: Card) -> bool:
     return not described.partial and described.name not in (NULL_CONTROL, MICROBENCHMARK)
 
 
-def evidence(measured: Iterable[Measured], *kinds: str) -> list[Measured]:
-    """Those of these kinds that were measured and count."""
-    return [each for each, _ in results(measured) if each.card.kind in kinds and counts(each.card)]
+def evidence(measured: Iterable[Measured], *kinds: str, whole: bool = True) -> list[Measured]:
+    """Those of these kinds that were measured and count; not only these where `whole` is false."""
+    return [
+        each
+        for each, _ in results(measured)
+        if each.card.kind in kinds and (counts(each.card) if whole else each.card.name != MICROBENCHMARK)
+    ]
+
+
+def allocators(measured: Iterable[Measured]) -> set[str]:
+    """Those over which something was measured."""
+    return {name for _, result in results(measured) for name in result.allocators}
+
+
+def beside(
+    conclusions: Sequence[Conclusion], of_all: Sequence[Conclusion], left_out: Sequence[Measured]
+) -> list[Conclusion]:
+    """Each conclusion with how it stands by the figures of all workloads, where these differ from its own.
+
+    `of_all` are the same conclusions, in the same order, with no workload left out.
+    """
+    names = [each.card.name for each in left_out]
+    shown = []
+    for own, other in zip(conclusions, of_all, strict=True):
+        added = {each.workload for each in other.findings} - {each.workload for each in own.findings}
+        which = [name for name in names if name in added] or names
+        said = Beside(workloads=which, standing=other.standing, answer=other.answer)
+        differs = own.findings != other.findings
+        shown.append(msgspec.structs.replace(own, beside=said) if differs else own)
+    return shown
 
 
 def results(measured: Iterable[Measured]) -> list[tuple[Measured, Fragmented]]:

@@ -79,7 +79,8 @@ def render(console: Console, study: Study) -> None:
         table.add_column(heading, overflow="fold")
     for each in study.conclusions:
         standing = Text(each.standing, style=_STYLES.get(each.standing, ""))
-        table.add_row(each.question, each.claim, standing, printable(each.answer))
+        said = f"{each.answer} {each.beside.words}" if each.beside else each.answer
+        table.add_row(each.question, each.claim, standing, printable(said))
     console.print(table)
     for workload in study.measured:
         if workload.excluded:

@@ -189,6 +189,12 @@ class Evaluated(Record):
         """The setup of that name, if it was measured."""
         return next((each for each in self.timed if each.name == name and each.series), None)
 
+    @property
+    def allocators(self) -> set[str]:
+        """Those over which something was measured."""
+        timed = {series.allocator for each in self.timed for series in each.series}
+        return timed | {each.allocator for each in self.summaries}
+
     def summed(self, allocator: str) -> list[Summary]:
         """That allocator's runs."""
         return [each for each in self.summaries if each.allocator == allocator]
@@ -202,6 +208,21 @@ class Finding(Record):
     """Which ratio, in words."""
     ratio: Estimate
     side: Side
+
+
+class Beside(Record):
+    """How a conclusion would stand if workloads counted that it leaves out."""
+
+    workloads: list[str]
+    """Those that it leaves out."""
+    standing: Standing
+    answer: str
+    """In words, from the figures of all."""
+
+    @property
+    def words(self) -> str:
+        """As a sentence of the page."""
+        return f"With {', '.join(self.workloads)}, which do not count: {self.standing}. {self.answer}"
 
 
 class Conclusion(Record):
@@ -220,6 +241,8 @@ class Conclusion(Record):
     findings: list[Finding]
     id: str = ""
     """Of the claim in the study's claims.toml; empty in what older versions wrote."""
+    beside: Beside | None = None
+    """None where it leaves no workload out that was measured."""
 
 
 class Answer(Record):

@@ -54,8 +54,18 @@ def test_a_server_keeps_its_options_in_the_next_command(case: Situation) -> None
     words = shlex.split(verdict.next_command)
     if words[:2] in (["reap", "compare"], ["reap", "run"]):
         assert tuple(words[-len(SERVER) :]) == SERVER
+    elif words[:2] == ["reap", "wall"]:
+        assert verdict.headline == "allocate less"
+        assert tuple(words[2:]) == SERVER
     else:
         assert words in ([], ["reap", "doctor"])
+        assert words or verdict.headline != "allocate less"
+
+
+def test_a_server_that_allocates_too_much_is_watched() -> None:
+    """`reap wall` knows no loads that are measured, and prepares nothing."""
+    assert commands.watch([*SERVER, "--loads", "2", "--warmup", "3"]) == shlex.join(["reap", "wall", *SERVER])
+    assert commands.watch([*SERVER, "--prepare", "mkdir {arm}"]) == ""
 
 
 def test_a_server_is_switched_by_its_preload_after_a_comparison() -> None:

@@ -1,6 +1,7 @@
 """`reap compare --server`: a known difference is found, a real server is measured, bad input is refused."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,23 @@ def test_a_round_has_all_of_its_loads_and_a_warm_up_one(tmp_path: Path) -> None:
     assert "--requests-per-load tells it" in said
 
 
+def test_loads_that_warm_a_server_up_are_not_measured(tmp_path: Path) -> None:
+    """The first three requests of a start take 50 ms more."""
+    given = ("--warmup", "3", "--loads", "1", "-o", "there", *words("cools"))
+    done = reap("compare", "-n", "2", *given, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    runs = [json.loads(line) for line in (tmp_path / "there/runs.jsonl").read_text().splitlines()]
+    assert [run["warmup"] for run in runs] == [True] * 2 + [False] * 6
+    costs = [
+        load["cpu_ns"]
+        for run in runs
+        for load in run["outcome"]["loads"]
+        if run["cell"]["allocator"] == "glibc"
+    ]
+    assert max(costs) < 0.04e9
+    assert "--warmup 3" in done.stderr.splitlines()[-1]
+
+
 def test_nothing_measured_shows_no_columns_of_servers() -> None:
     console = Console(record=True, width=100)
     render(console, comparison_of([]))
@@ -116,6 +134,32 @@ def test_the_allocator_that_a_server_is_linked_to_is_compared_with_itself(tmp_pa
     said = " ".join(done.stdout.split())
     assert said.count("it is compared with itself, and glibc was not measured") == 1
     assert "jemalloc is the malloc that redis-server has by itself (/" in said
+
+
+def test_latency_at_a_fixed_rate_of_servers_one_after_another(tmp_path: Path) -> None:
+    """The server needs 20 ms for a request, and 40 ms under the other allocator; one is due every 200 ms."""
+    load_of_ours = f"{Path(sys.executable).with_name('reap')} load --rate 5 --seconds 1 --connections 1"
+    done = reap(
+        *("compare", "-n", "2", "--loads", "1", "-o", "there", "--json", "x.json", "-a", "glibc,reap"),
+        *("--server", f"{server()} {{port}} echoes", "--ready", "tcp"),
+        *("--load", f"{load_of_ours} line://localhost:{{port}} ask"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == ExitCode.OK, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "ran one after another: the load makes requests at a fixed rate, whose latency is compared" in said
+    assert "Latency is that of 5 requests per second, each from when it was due" in said
+    assert "median latency" in said
+    answer = json.loads((tmp_path / "x.json").read_text())["answers"][0]["comparison"]
+    assert answer["due_per_second"] == 5
+    ratios = answer["sides"][0]["ratios"]
+    assert {"latency_p50", "latency_mean", "throughput", "cpu_per_request"} <= ratios.keys()
+    assert not {"latency_p99", "latency_p999"} & ratios.keys()  # so few requests have none
+    # No upper bounds: beside other processes latency is as long as these let it be.
+    assert ratios["latency_p50"]["baseline"] >= 0.02
+    assert ratios["latency_p50"]["ratio"]["value"] > 1
+    assert 0 < ratios["throughput"]["baseline"] <= 5
+    assert not running()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timed]
 PAGE = Path(__file__).parents[3] / "docs/how-to/server.md"
 REAP = 'reap() { "$PYTHON" -c "from reap.cli.main import main; main()" "$@"; }'
 SHORT = "compare -n 2 --loads 1 -a glibc,reap -o there --json x.json"
-NAMES = ("nginx", "memcached", "PostgreSQL", "Node.js")
+NAMES = ("nginx", "memcached", "PostgreSQL", "Node.js", "gunicorn", "uvicorn", "JVM")
+
+
+JAVA = ("App.java", "App.class")
 
 
 def recipe(name: str) -> str:
@@ -62,7 +65,17 @@ def test_a_recipe_measures_the_server(name: str, folder: Path) -> None:
     assert answer["pairing"]["method"] == "simultaneous"
     assert 1e-6 < side["ratios"]["cpu_per_request"]["baseline"] < 5e-3
     left = {path.name for path in folder.iterdir()}
-    assert left <= {"there", "x.json", "pages", "site.conf", "template", "app.js"}
+    assert left <= {
+        "there",
+        "x.json",
+        "pages",
+        "site.conf",
+        "template",
+        "app.js",
+        "app.py",
+        "__pycache__",
+        *JAVA,
+    }
     assert not [line for line in processes() if str(folder) in line]
 
 

@@ -76,6 +76,8 @@ def test_redis(here: Path) -> None:
     assert "mimalloc" not in said
     assert "wall time" not in said
     assert "ended with status" not in said
+    shown = reap("show", "there/recording.reap", cwd=here)
+    assert "next: reap compare --server 'redis-server --port {port} --save " in shown.stderr
     again = shlex.split(verdict["next_command"])
     if again[:2] == ["reap", "compare"]:  # as far as the noise lets a number of rounds be known
         for option, value in zip(given[:10:2], given[1:10:2], strict=True):

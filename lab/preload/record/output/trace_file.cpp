@@ -79,6 +79,14 @@ void TraceFile::record_stop(reap_stop reason, int error) noexcept {
     __atomic_fetch_add(&header_->stop_count, 1, __ATOMIC_RELAXED);
 }
 
+// A thread stops where its block is full, so the first one's last event is where events begin to be missing.
+void TraceFile::stop_at_limit(uint64_t ticks) noexcept {
+    uint64_t none = 0;
+    __atomic_compare_exchange_n(&header_->stop_ticks, &none, ticks, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+    record_stop(REAP_STOP_SIZE, 0);
+}
+
 void TraceFile::lose_pages() noexcept {
     if (__atomic_exchange_n(&lost_, true, __ATOMIC_RELAXED)) return;
     // The header may be lost too: then the launcher says what happened.
@@ -214,6 +222,11 @@ bool TraceFile::allocate_pages(reap_block_header *block, uint32_t begin, uint32_
 
 reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence,
                                         uint64_t base, uint32_t &room) noexcept {
+    if (kind == REAP_BLOCK_EVENTS && header_->max_blocks != 0 &&
+        __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED) >= header_->max_blocks) {
+        stop_at_limit(base);
+        return nullptr;
+    }
     uint8_t *memory = nullptr;
     bool whole = true; // all of its pages are allocated
     if (sandbox_ != nullptr) {

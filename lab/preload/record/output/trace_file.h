@@ -31,6 +31,7 @@ class TraceFile {
     [[nodiscard]] uint64_t ticks_per_second() const noexcept { return header_->ticks_per_second; }
     [[nodiscard]] uint64_t period_bytes() const noexcept { return header_->period_bytes; }
     [[nodiscard]] bool stamps_all() const noexcept { return header_->stamp_all != 0; }
+    [[nodiscard]] bool merges_python() const noexcept { return header_->native_only == 0; }
     [[nodiscard]] uint32_t sampler() const noexcept { return header_->sampler; }
     [[nodiscard]] uint32_t sampler_period_us() const noexcept { return header_->sampler_period_us; }
 
@@ -84,6 +85,7 @@ class TraceFile {
     void record_stop(reap_stop reason, int error) noexcept;
 
   private:
+    void stop_at_limit(uint64_t ticks) noexcept;
     // Blocks reserved for a process that makes no further system calls.
     struct Sandbox {
         uint32_t taken; // (atomic) shared by the children of forks

@@ -37,12 +37,33 @@ def missing(recording: native.Recording) -> list[str]:
         *_unrecorded(recording.unrecorded(), images),
         *_bypassed(images),
         *_deepbind(header),
+        *_unknown_interpreters(recording.unknown_interpreters()),
+    ]
+
+
+_UNKNOWN_CODE = {
+    native.UNKNOWN_VERSION: "this version is not known",
+    native.UNKNOWN_MEMORY: "its memory does not look as that of this version should",
+}
+
+
+def _unknown_interpreters(found: list[tuple[int, int, int]]) -> list[str]:
+    return [
+        f"Stacks show the functions of CPython {version >> 24}.{version >> 16 & 255} itself and not "
+        f"Python's: {_UNKNOWN_CODE.get(reason, 'of an unknown reason')}."
+        for version, reason in sorted({(version, reason) for _, version, reason in found})
     ]
 
 
 def _stopped(header: native.Header) -> list[str]:
     if header.stop_reason == 0:
         return []
+    if header.stop_reason == native.STOP_SIZE:
+        since = (
+            f"From {units.duration(header.stop_seconds)} on events are missing: the file reached --max-size."
+        )
+        rest = "Objects, bytes, sizes and calls are counted to the end; sites, lifetimes, memory until then."
+        return [f"{since} {rest}"]
     why = {
         native.STOP_NO_SPACE: "the file could not grow",
         native.STOP_OPEN: "the file could not be opened again (a changed root or dropped rights do that)",

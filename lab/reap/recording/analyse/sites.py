@@ -28,6 +28,8 @@ _LIBRARY = re.compile(r"^(std|__gnu_cxx|__gnu_debug|boost::container)::|^(void|.
 _HEADERS = re.compile(r"/include/c\+\+/|/reap/(core|source|layer|face)/|/reap/mark\.h$")
 """Where the C++ library's templates are, and this library's: without linkage names their functions have no
 namespace."""
+_INTERPRETER = re.compile(r"/(lib)?python3[^/]*$")
+"""The executable or library that CPython is in; extension modules have other names."""
 _LAYERS = re.compile(r"^(void\*? |bool )?reap::v\d\w*::|^reap_mark_\w+$")
 
 
@@ -71,10 +73,21 @@ def sites(stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]) ->
 
 
 def telling(chain: list[Frame]) -> Frame:
-    """The innermost frame that says something: no wrapper of malloc, no part of C++'s library or of ours."""
+    """The innermost frame that says something: no wrapper of malloc, no part of C++'s library or of ours.
+
+    Where Python called, nor one of CPython's own functions.
+    """
     if not chain:
         return ("", 0, "", "", 0, False)
-    return next((frame for frame in chain if not passes_on(frame)), chain[0])
+    telling = (frame for frame in chain if not passes_on(frame))
+    if any(is_python(frame) for frame in chain):
+        telling = (frame for frame in telling if not _INTERPRETER.search(frame[0]))
+    return next(telling, chain[0])
+
+
+def is_python(frame: Frame) -> bool:
+    """Whether a frame is a line of Python: it has a file, and lies in no module."""
+    return not frame[0] and bool(frame[3]) and bool(frame[2])
 
 
 def passes_on(frame: Frame) -> bool:

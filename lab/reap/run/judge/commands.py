@@ -19,6 +19,19 @@ def compare(again: list[str], sides: list[Side] | None = None, runs: int | None 
     return shlex.join([*words, *again])
 
 
+_FOR_LOADS = frozenset({"--loads", "--requests-per-load", "--warmup"})
+"""Options of a server for the verbs that measure each of its loads."""
+
+
+def watch(again: list[str]) -> str:
+    """See where the time of the server that `again` names goes; empty where each start must be prepared."""
+    pairs = list(zip(again[::2], again[1::2], strict=True))
+    if {"--prepare", "--cleanup"} & {option for option, _ in pairs}:
+        return ""  # `reap wall` prepares nothing
+    kept = [word for pair in pairs if pair[0] not in _FOR_LOADS for word in pair]
+    return shlex.join(["reap", "wall", *kept])
+
+
 def record_full(command: list[str]) -> str:
     """Record every allocation with its stack, and show it."""
     return (

@@ -227,8 +227,10 @@ def allocate_less(facts: Facts) -> Finding:
             " A cheap experiment before that: GLIBC_TUNABLES=glibc.malloc.tcache_count=1000 in the "
             "environment helps where more than a few objects of one size are freed in a row."
         )
-    full = profile.depth == "triage" and not facts.is_server
-    command = commands.record_full(facts.command) if full else ""
+    if facts.is_server:
+        command = commands.watch(facts.again)
+    else:
+        command = commands.record_full(facts.command) if profile.depth == "triage" else ""
     return Finding("allocate less", sentences, step, command)
 
 

@@ -92,11 +92,11 @@ def _of_comparison(facts: Facts) -> list[Evidence]:
         if side not in facts.compared:
             texts.append(f"{side.allocator} was left out: {why_not(side)}.")
             continue
-        memory = phrases.memory(side)
-        texts.append(
+        effect = (
             f"Over {units.number(side.rounds, 'paired round')} {phrases.effect(side, side.ratios['cpu'])}"
-            f"{'; ' + memory if memory else ''}."
         )
+        beside = filter(None, (phrases.memory(side), phrases.latency(side)))
+        texts.append(f"{'; '.join((effect, *beside))}.")
     if noise := phrases.noise(comparison):
         texts.append(f"{noise}.")
     if comparison.stopped_early:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from reap.base import units
 from reap.base.records import Estimate
 from reap.compare.levels.records import Arm, Fragmented
-from reap.study import claims
+from reap.study import claims, judging
 from reap.study.claims import Claim
 from reap.study.judging import (
     MICROBENCHMARK,
@@ -28,27 +28,42 @@ MODERN = ("jemalloc", "mimalloc")
 
 
 def judge(measured: Sequence[Measured], occupancy: Sequence[Measured]) -> list[Conclusion]:
-    """Every conclusion, in the paper's order."""
+    """Every conclusion, in the paper's order, beside it how it stands if no workload is left out."""
+    own, of_all = (
+        claims.of("ismm2026").judge(
+            _rules(measured, occupancy, whole=whole), judging.allocators([*measured, *occupancy])
+        )
+        for whole in (True, False)
+    )
+    left_out = [
+        each
+        for each in evidence(measured, "per-class", "region", "hybrid", whole=False)
+        if not judging.counts(each.card)
+    ]
+    return judging.beside(own, of_all, left_out)
+
+
+def _rules(
+    measured: Sequence[Measured], occupancy: Sequence[Measured], *, whole: bool
+) -> dict[str, claims.Rule]:
     bound = [each for each in measured if each.card.name == MICROBENCHMARK]
-    per_class = evidence(measured, "per-class")
-    pure = evidence(measured, "region", "hybrid")
+    per_class = evidence(measured, "per-class", whole=whole)
+    pure = evidence(measured, "region", "hybrid", whole=whole)
     over_malloc = [each for each in pure if each.card.chunks_from == "malloc"]
     partial = [each for each in measured if each.card.kind in ("region", "hybrid") and each.card.partial]
-    return claims.of("ismm2026").judge(
-        {
-            "per-class-no-benefit": lambda it: each_arm(per_class, MODERN, "adv0", _to_custom, it.judged),
-            "microbenchmark": lambda it: _microbenchmark(bound, it.bounds),
-            "per-class-no-protection": lambda it: _unprotected(per_class, it),
-            "near-regions": lambda it: best_to_best(pure, it.judged),
-            "regions-can-win": lambda it: best_to_best(pure, it.judged),
-            "mimalloc-best": lambda _: _against_others(pure, "mimalloc"),
-            "regions-resist": lambda it: each_arm(over_malloc, None, ADVERSE, _custom_slowdown, it.judged),
-            "naive-slowed": lambda it: each_arm(pure, None, ADVERSE, _naive_slowdown, it.judged),
-            "glibc-slowed-most": lambda it: _glibc_worst(pure, it.bounds["slowed"]),
-            "partial-regions": lambda it: _partly(partial, it.bounds["slowed"]),
-            "occupancy": lambda _: _occupancy(occupancy),
-        }
-    )
+    return {
+        "per-class-no-benefit": lambda it: each_arm(per_class, MODERN, "adv0", _to_custom, it.judged),
+        "microbenchmark": lambda it: _microbenchmark(bound, it.bounds),
+        "per-class-no-protection": lambda it: _unprotected(per_class, it),
+        "near-regions": lambda it: best_to_best(pure, it.judged),
+        "regions-can-win": lambda it: best_to_best(pure, it.judged),
+        "mimalloc-best": lambda _: _against_others(pure, "mimalloc"),
+        "regions-resist": lambda it: each_arm(over_malloc, None, ADVERSE, _custom_slowdown, it.judged),
+        "naive-slowed": lambda it: each_arm(pure, None, ADVERSE, _naive_slowdown, it.judged),
+        "glibc-slowed-most": lambda it: _glibc_worst(pure, it.bounds["slowed"]),
+        "partial-regions": lambda it: _partly(partial, it.bounds["slowed"]),
+        "occupancy": lambda _: _occupancy(occupancy),
+    }
 
 
 def _microbenchmark(bound: Iterable[Measured], bounds: Mapping[str, float]) -> list[Finding]:

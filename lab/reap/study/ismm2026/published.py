@@ -127,7 +127,7 @@ PROGRAMS = (
         individual=False,
         bulk=True,
         excluded="not compute-bound",
-        here="request-server",
+        here="apache",
     ),
     Published(
         program="lcc",

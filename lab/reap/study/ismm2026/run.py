@@ -24,8 +24,9 @@ from reap.workloads.records import Card
 NAME = "ismm2026"
 WORKLOADS = (
     "bouncing-balls", "flow-optimizer", "freelist", "cpython", "gawk", "sqlite-lookaside",
-    "mudlle", "expression-compiler", "fpga-placer", "geometry-pass", "request-server", "subversion",
-    "rapidjson", "boost-json", "protobuf", "clang", "chart-parser", "mesh-sculptor", "php", "tshark", "nim",
+    "mudlle", "expression-compiler", "m4", "fpga-placer", "geometry-pass", "request-server", "subversion",
+    "rapidjson", "boost-json", "protobuf", "clang", "chart-parser", "link-grammar", "mesh-sculptor", "php",
+    "tshark", "nim",
 )  # fmt: skip
 """Per-class, regions, hybrids: the paper's order."""
 WHERE_NAMED = ("lcc",)

@@ -31,9 +31,10 @@ def answers(conclusions: Sequence[Conclusion]) -> list[Answer]:
 
 def _sentence(conclusion: Conclusion) -> str:
     claim = conclusion.claim.removesuffix(".")
-    if not conclusion.findings:
-        return f"{claim}: nothing was measured that says anything of it."
-    return f"{claim}: {conclusion.standing} here. {_figures(conclusion.findings)}"
+    said = f"{claim}: nothing was measured that says anything of it."
+    if conclusion.findings:
+        said = f"{claim}: {conclusion.standing} here. {_figures(conclusion.findings)}"
+    return f"{said} {conclusion.beside.words}" if conclusion.beside else said
 
 
 def _figures(findings: Sequence[Finding]) -> str:

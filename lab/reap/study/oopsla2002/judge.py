@@ -6,7 +6,7 @@ import msgspec
 
 from reap.base.records import Estimate, exactly
 from reap.compare.levels.records import Fragmented
-from reap.study import claims
+from reap.study import claims, judging
 from reap.study.judging import (
     Judged,
     best_to_best,
@@ -23,29 +23,45 @@ WINDOWS = "win32-like"
 OURS = "reap"
 """This library, as an allocator and as a variant."""
 LEA = "dlmalloc"
+OF_ITS_OWN = ("per-class", "region", "hybrid")
+"""The kinds of programs with an allocator of their own."""
 
 
 def judge(
     measured: Sequence[Measured], statistics: Sequence[Statistics], memory: Sequence[Memory] = ()
 ) -> list[Conclusion]:
-    """Every conclusion, in the paper's order."""
-    whole = evidence(measured, "per-class", "region", "hybrid")
-    regions = evidence(measured, "region")
-    ordinary = [each for each in statistics if each.card.kind == "ordinary"]
-    custom = [each for each in statistics if each.card.kind != "ordinary" and counts(each.card)]
-    return claims.of("oopsla2002").judge(
-        {
-            "malloc-share-custom": lambda it: _shares(custom, it.judged),
-            "malloc-share-ordinary": lambda it: _shares(ordinary, it.judged),
-            "faster-than-the-system": lambda it: each_arm(whole, ("glibc",), "adv0", _to_custom, it.judged),
-            "faster-than-windows": lambda it: each_arm(whole, (WINDOWS,), "adv0", _to_custom, it.judged),
-            "general-purpose-suffices": lambda it: best_to_best(whole, it.judged),
-            "regions-stay-faster": lambda it: best_to_best(regions, it.judged),
-            "reap-for-a-region": lambda it: each_arm(regions, ("glibc",), "adv0", _replaced, it.judged),
-            "reaps-as-malloc": lambda it: each_arm(whole, (OURS,), "adv0", _to_lea, it.judged),
-            "memory-mixed": lambda it: [*_marks(memory, it.judged), *_resident(whole, it.judged)],
-        }
+    """Every conclusion, in the paper's order, beside it how it stands if no workload is left out."""
+    own, of_all = (
+        claims.of("oopsla2002").judge(
+            _rules(measured, statistics, memory, whole=whole), judging.allocators(measured)
+        )
+        for whole in (True, False)
     )
+    left_out = [each for each in evidence(measured, *OF_ITS_OWN, whole=False) if not counts(each.card)]
+    return judging.beside(own, of_all, left_out)
+
+
+def _rules(
+    measured: Sequence[Measured], statistics: Sequence[Statistics], memory: Sequence[Memory], *, whole: bool
+) -> dict[str, claims.Rule]:
+    every = evidence(measured, *OF_ITS_OWN, whole=whole)
+    regions = evidence(measured, "region", whole=whole)
+    ordinary = [each for each in statistics if each.card.kind == "ordinary"]
+    custom = [
+        each for each in statistics if each.card.kind != "ordinary" and (counts(each.card) or not whole)
+    ]
+    asked = [each for each in memory if counts(each.card) or not whole]
+    return {
+        "malloc-share-custom": lambda it: _shares(custom, it.judged),
+        "malloc-share-ordinary": lambda it: _shares(ordinary, it.judged),
+        "faster-than-the-system": lambda it: each_arm(every, ("glibc",), "adv0", _to_custom, it.judged),
+        "faster-than-windows": lambda it: each_arm(every, (WINDOWS,), "adv0", _to_custom, it.judged),
+        "general-purpose-suffices": lambda it: best_to_best(every, it.judged),
+        "regions-stay-faster": lambda it: best_to_best(regions, it.judged),
+        "reap-for-a-region": lambda it: each_arm(regions, ("glibc",), "adv0", _replaced, it.judged),
+        "reaps-as-malloc": lambda it: each_arm(every, (OURS,), "adv0", _to_lea, it.judged),
+        "memory-mixed": lambda it: [*_marks(asked, it.judged), *_resident(every, it.judged)],
+    }
 
 
 def _shares(statistics: Iterable[Statistics], judged: Judged) -> list[Finding]:
@@ -87,7 +103,7 @@ def _marks(memory: Iterable[Memory], judged: Judged) -> list[Finding]:
     return [
         Finding(workload=each.card.name, figure="asked for, over glibc", ratio=ratio, side=judged(ratio))
         for each in memory
-        if counts(each.card) and (ratio := asked_ratio(each, "naive", "glibc"))
+        if (ratio := asked_ratio(each, "naive", "glibc"))
     ]
 
 

@@ -61,19 +61,17 @@ PROGRAMS = (
         (9_065_285, 2_538_005, 54, 487_711_209, 112_753_774, 4.3, 6.7),
         "expression-compiler",
     ),
-    _program(
-        "apache", "nested region", (149_275, 3_749, 208, 30_999_123, 754_492, 41, 0.1), "request-server"
-    ),
+    _program("apache", "nested region", (149_275, 3_749, 208, 30_999_123, 754_492, 41, 0.1), "apache"),
     _program("lcc", "region", (1_465_416, 92_696, 57, 83_217_416, 3_875_780, 21.5, 24.2), "lcc"),
     _program("mudlle", "region", (1_687_079, 38_645, 29, 48_699_895, 662_964, 73.5, 33.7), "mudlle"),
-    _program("espresso", "", (4_483_621, 4_885, 249, 1_116_708_854, 373_348, 2991.1, 10.8)),
+    _program("espresso", "", (4_483_621, 4_885, 249, 1_116_708_854, 373_348, 2991.1, 10.8), "espresso"),
     _program("lindsay", "", (108_861, 297, 64, 6_981_030, 1_509_088, 4.6, 2.8)),
     _program("164.gzip", "", (1_307, 72, 6_108, 7_983_304, 6_615_288, 1.2, 0.1), "gzip"),
     _program("181.mcf", "", (54, 52, 1_789_028, 96_607_514, 96_601_049, 1.0, 1.5)),
     _program("186.crafty", "", (87, 86, 10_206, 887_944, 885_520, 1.0, 0.0), "stockfish"),
     _program("252.eon", "", (1_647, 803, 31, 51_563, 33_200, 1.6, 0.4)),
     _program("253.perlbmk", "", (8_888_870, 5_813, 16, 144_514_214, 284_029, 508.8, 12.6), "perl"),
-    _program("254.gap", "", (50, 48, 1_343_614, 67_180_715, 67_113_782, 1.0, 0.0)),
+    _program("254.gap", "", (50, 48, 1_343_614, 67_180_715, 67_113_782, 1.0, 0.0), "gap"),
     _program("255.vortex", "", (186_483, 53_087, 357, 66_617_881, 17_784_239, 3.7, 1.9), "sqlite"),
     _program("300.twolf", "", (9_458, 1_725, 56, 532_177, 66_891, 8.0, 0.9)),
 )
@@ -102,7 +100,7 @@ FOOTPRINTS = (
     Footprint(program="175.vpr", peak=131_274, needed=123_823, drag=None, here="fpga-placer"),
     Footprint(program="176.gcc", peak=67_117_548, needed=56_944_950, drag=1.16, here="expression-compiler"),
     Footprint(program="apache", peak=564_440, needed=527_770, drag=None, here="request-server"),
-    Footprint(program="lcc", peak=4_717_603, needed=2_886_903, drag=3.34, here="region-compiler"),
+    Footprint(program="lcc", peak=4_717_603, needed=2_886_903, drag=3.34, here="lcc"),
     Footprint(program="mudlle", peak=662_964, needed=551_060, drag=1.23, here="mudlle"),
 )
 """Table 4, in the paper's order."""

@@ -26,13 +26,13 @@ from reap.workloads import card
 
 NAME = "oopsla2002"
 CUSTOM = (
-    "chart-parser", "bouncing-balls", "flow-optimizer", "fpga-placer", "expression-compiler",
-    "request-server", "lcc", "region-compiler", "mudlle", "apache", "geometry-pass", "mesh-sculptor",
-    "cpython", "gawk", "sqlite-lookaside", "subversion", "rapidjson", "boost-json", "protobuf", "php",
-    "tshark", "nim",
+    "chart-parser", "link-grammar", "bouncing-balls", "flow-optimizer", "fpga-placer",
+    "expression-compiler", "m4", "request-server", "lcc", "region-compiler", "mudlle", "apache",
+    "geometry-pass", "mesh-sculptor", "cpython", "gawk", "sqlite-lookaside", "subversion", "rapidjson",
+    "boost-json", "protobuf", "php", "tshark", "nim",
 )  # fmt: skip
 """The paper's, or those that stand for them, in its order; and Debian's."""
-ORDINARY = ("gzip", "stockfish", "perl", "lua", "sqlite", "bc", "sed")
+ORDINARY = ("espresso", "gzip", "stockfish", "perl", "gap", "lua", "sqlite", "bc", "sed")
 """General-purpose allocation, for Table 3."""
 COUNTED = (buffers.WORKLOAD, apache.WORKLOAD)
 """Of sections 4.3 and 7.5: run for what they say of themselves."""

@@ -146,7 +146,12 @@ def test_boundary_tags_are_the_reason_only_if_both_are_slow_for_them():
 
 
 def test_memory_is_judged_by_its_summaries():
-    rows = {"glibc": (100.0, 0.0, 0.5), "dlmalloc": (180.0, 1.0, 0.0)}
+    rows = {
+        "glibc": (100.0, 0.0, 0.5),
+        "lockless": (80.0, 0.0, 0.5),
+        "dlmalloc": (180.0, 1.0, 0.0),
+        "hoard": (240.0, 1.0, 0.0),
+    }
     summaries = [
         Summary(allocator=name, average=average, maximum=200.0, last=last, falls=falls, peak_at=0.5)
         for name, (average, last, falls) in rows.items()
@@ -155,6 +160,13 @@ def test_memory_is_judged_by_its_summaries():
     for words in ("five phases", "give no memory back", "poor choice", "almost the same at most"):
         assert one(found, words).standing == "holds", words
     assert one(found, "same point").standing == "inconclusive"
+    # Of each claim one of the allocators that it names is not there.
+    few = msgspec.structs.replace(found, summaries=summaries[:1] + summaries[2:3])
+    for words, missing in (("five phases", "lockless"), ("no memory back", "hoard"), ("poor", "hoard")):
+        assert one(few, words).standing == "inconclusive", words
+        assert one(few, words).answer.startswith(f"Not measured: {missing}, which it names. ")
+        assert one(few, words).findings, "what was measured is shown"
+    assert one(few, "almost the same at most").standing == "holds"
     # Another run, in which dlmalloc gives its memory back, so that runs do not agree.
     more = [msgspec.structs.replace(each, last=0.0, falls=0.9) for each in summaries]
     both = msgspec.structs.replace(found, summaries=[*summaries, *more])

@@ -92,6 +92,42 @@ def test_only_its_own_kind_counts():
     assert conclusion("16 bytes", bound).standing == "does not hold"
 
 
+def named(name, value, **card_changes):
+    one = naive_to_custom(value, name=name)
+    return msgspec.structs.replace(one, card=msgspec.structs.replace(one.card, **card_changes))
+
+
+def test_what_does_not_count_is_shown_beside_the_conclusion():
+    """Per-class allocators that were left out, and how RQ1 stands with them."""
+    counted = naive_to_custom(1.2)
+    gawk, control = named("gawk", 1.01, partial="strings"), named("sqlite-lookaside", 1.0)
+    assert conclusion(BENEFIT, counted).beside is None
+    found = conclusion(BENEFIT, counted, gawk, control)
+    assert found.standing == "does not hold"
+    assert found.beside.workloads == ["gawk", "sqlite-lookaside"]
+    assert found.beside.standing == "holds"
+    assert found.beside.answer.startswith("4 for it, 2 against it")
+    assert "With gawk, sqlite-lookaside, which do not count: holds." in reporter.page(
+        study_of(counted, gawk, control)
+    ).replace("\u00a0", " ")
+    (first, *_) = answers(judge([counted, gawk, control], []))
+    assert any("With gawk, sqlite-lookaside" in each for each in first.words)
+    (alone, *_) = answers(judge([gawk], []))
+    assert any("nothing was measured" in each and "With gawk" in each for each in alone.words)
+
+
+def test_a_claim_is_inconclusive_without_an_allocator_that_it_names():
+    values = {(variant, name): 1.0 for variant in ("custom", "naive") for name in MODERN}
+    one = measured(arms=normalised(values | {("naive", "glibc"): 1.6}))
+    assert conclusion("come near", one).standing == "holds"
+    without = msgspec.structs.replace(
+        one, result=msgspec.structs.replace(one.result, allocators=["glibc", "jemalloc"])
+    )
+    found = conclusion("come near", without)
+    assert found.standing == "inconclusive"
+    assert found.answer.startswith("Not measured: mimalloc, which it names. 1 for it")
+
+
 def test_regions_on_fragmented_heaps():
     assert conclusion("Regions are not slowed", slowed("custom", 1.01)).standing == "holds"
     assert conclusion("Regions are not slowed", slowed("custom", 1.30)).standing == "does not hold"

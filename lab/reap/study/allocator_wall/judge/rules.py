@@ -48,4 +48,4 @@ def judged(rules: Mapping[str, Rule], **words: object) -> list[Conclusion]:
     def flat(rule: Rule) -> claims.Rule:
         return lambda it: [each for some in rule(it) for each in some]
 
-    return claims.of("allocator_wall").judge({key: flat(rule) for key, rule in rules.items()}, **words)
+    return claims.of("allocator_wall").judge({key: flat(rule) for key, rule in rules.items()}, (), **words)

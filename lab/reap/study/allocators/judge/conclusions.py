@@ -41,7 +41,8 @@ def _applications(found: Evaluated) -> list[Conclusion]:
                 pairs(parallel, [GLIBC, *rest], [LEA], "resident"),
                 lambda ratio: side(ratio.low > 1, ratio.high < 1),
             ),
-        }
+        },
+        found.allocators,
     )
 
 
@@ -64,5 +65,6 @@ def _last(found: Evaluated) -> list[Conclusion]:
                 ),
                 *memory.to_glibc(found, replacing, it.judged),
             ],
-        }
+        },
+        found.allocators,
     )

@@ -40,7 +40,8 @@ def judge(found: Evaluated) -> list[Conclusion]:
             "dlmalloc-false-sharing": lambda it: findings(pairs(most, [LEA], [GLIBC]), it.judged),
             "more-alike": lambda _: list(_convergence(found, [LEA, *rest])),
             "allocation-share": lambda it: findings(_allocating(found, [GLIBC, *rest]), it.judged),
-        }
+        },
+        found.allocators,
     )
 
 

@@ -39,7 +39,8 @@ def judge(found: Evaluated) -> list[Conclusion]:
             ),
             "three-maxima": lambda it: _ratios(found, combinations(REPLACING, 2), "maximum", it.judged),
             "three-maxima-in-time": lambda it: _apart(found, it.judged),
-        }
+        },
+        found.allocators,
     )
 
 

@@ -33,6 +33,7 @@ def judge(found: Evaluated) -> list[Conclusion]:
                 findings(pairs(found.named(scaling(many)), [GLIBC], rest), it.judged) if many > 1 else []
             ),
         },
+        found.allocators,
         mean=mean,
     )
 

@@ -124,7 +124,7 @@ def figures(study: Study) -> list[FigureView]:
         ),
         FigureView(
             "Figure 7(b). Bytes in use and bytes needed, over bytes allocated",
-            f"{LCC}, in the place of lcc, and the other programs with regions that drag most.",
+            f"{LCC}, where it was measured, and the programs with regions that drag most.",
             [_curve(each, seen.level) for each, seen in curves],
             whiskers=False,
         ),
@@ -161,7 +161,7 @@ def _bar(drag: float, shade: int, label: str = "") -> Bar:
 
 
 def _curves(study: Study) -> list[tuple[Drag, Dragged]]:
-    """The one in the place of lcc first, then those that drag most."""
+    """Those that drag most, after lcc."""
     seen = [(each, each.objects) for each in _of(study, "region") if each.objects is not None]
     seen.sort(key=lambda pair: (pair[0].card.name != LCC, -pair[1].level.drag))
     return [pair for pair in seen if pair[1].level.curve][:_MOST_CURVES]

@@ -1,0 +1,275 @@
+"""Whether comparisons are right: false positives, coverage, width, detection, bias, and hyperfine beside it.
+
+    .venv/bin/python lab/bench/deciding.py [--resamples N] [--live N] [--trials N] [--rounds N] [PART...]
+
+Parts, all of them without any:
+
+- resampled: recorded rounds of glibc against itself (lab/test/intervals), in experiments that stop at the
+  answer: how many find a difference that is not there, how many intervals leave the truth out at any look,
+  and how wide intervals are beside those for the same number of rounds fixed beforehand.
+- live: a command against itself, so often; false positives with the upper end of their binomial 95 % CI.
+- detect: a program of 0.3 s against one that does 5 % more, so often: found, and after how many seconds.
+- bias: mimalloc against glibc on ten programs, at the same time on one core and one after another, in so many
+  rounds each: the difference of the two effects, and its mean over programs with its 95 % CI.
+- hyperfine: the two commands of `detect` in hyperfine and in reap, in turn, a tenth as often.
+
+Each part prints a row or two as it ends. The machine's load is part of the result, so it is printed. Exits
+with 1 where a bar is missed: 5 % false positives and uncovered truths (and 0.5 of chance, resampled; the
+binomial CI holds 5 %, live), width 1.3, 95 % detected within 20 s, a bias whose interval is below 0.5 %.
+"""
+
+import argparse
+import json
+import math
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import sequential as stopping
+from scipy.special import betaincinv, stdtrit
+
+from reap.allocators import catalog
+from reap.compare.run import compare
+from reap.experiment import sequential
+from reap.experiment.folder import Folder
+from reap.experiment.records import Asked, Comparison
+from reap.experiment.spec import Variant
+from reap.experiment.specify import Conditions, Workload, specify
+from reap.launch import program
+
+SUM = "my $s = 0; $s += $_ for 1..{}"
+WORK = 9_000_000
+"""Additions of perl: 0.3 s of CPU time on the machine of the documents."""
+EFFECT = 0.05
+SECONDS = 20.0
+
+
+def perl(additions: float) -> list[str]:
+    """The command that adds so many numbers."""
+    return ["perl", "-e", SUM.format(round(additions))]
+
+
+def against(command: list[str], other: list[str], where: Path) -> Comparison:
+    """The other command as a ratio to the first, until it is decided."""
+    variant = Variant(name="other", program=program.resolve(other, directory=str(where)))
+    spec = specify(
+        command,
+        [],
+        against=[variant],
+        workload=Workload(directory=str(where)),
+        conditions=Conditions(pairing="auto"),
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="reap-bench-") as folder,
+        Folder.create(Path(folder) / "runs", spec, None) as experiment,
+    ):
+        return compare(experiment)
+
+
+def load() -> str:
+    """What else runs here."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+
+
+def at_most(count: int, of: int) -> float:
+    """The upper end of the two-sided binomial 95 % CI (Clopper and Pearson)."""
+    return 1.0 if count == of else float(betaincinv(count + 1, of - count, 0.975))
+
+
+def at_least(count: int, of: int) -> float:
+    """Its lower end."""
+    return 0.0 if count == 0 else float(betaincinv(count, of - count + 1, 0.025))
+
+
+def resampled(asked: argparse.Namespace) -> bool:
+    """False positives, coverage and width of experiments that stop at the answer."""
+    held = True
+    chance = random.Random(1)
+    for file in sorted(stopping.RECORDED.glob("*.txt")):
+        logs = [abs(math.log(float(line))) for line in file.read_text().split()]
+        for effect in (0.0, EFFECT):
+            ended = [stopping.experiment(logs, math.log1p(-effect), chance) for _ in range(asked.resamples)]
+            wrong = sum(bad for _, _, bad in ended) / len(ended)
+            found = sum(how in ("lower", "higher") for _, how, _ in ended) / len(ended)
+            held &= wrong <= 0.055 and (effect > 0 or found <= 0.055)
+            print(
+                f"resampled  {file.stem:5} {effect:.0%} less, {len(ended)} experiments: a difference found "
+                f"in {found:.1%}, truth left out at any look {wrong:.1%}",
+                flush=True,
+            )
+    print(f"resampled  width {sequential.WIDENING:.2f} of an interval for that number of rounds", flush=True)
+    return held and sequential.WIDENING <= 1.3
+
+
+def live(asked: argparse.Namespace) -> bool:
+    """False positives of a command against itself."""
+    wrong, inside, rounds = 0, 0, []
+    with tempfile.TemporaryDirectory(prefix="reap-bench-") as scratch:
+        for _ in range(asked.live):
+            found = against(perl(WORK), perl(WORK), Path(scratch))
+            ratio = found.sides[0].ratios["cpu"]
+            wrong += ratio.verdict in ("better", "worse")
+            inside += ratio.ratio.low <= 1 <= ratio.ratio.high
+            rounds.append(found.rounds)
+    print(
+        f"live       perl against itself, {asked.live} times ({load()}): {wrong} false positives (95 % CI up "
+        f"to {at_most(wrong, asked.live):.1%}); the interval holds 1 in {inside}; "
+        f"{statistics.median(rounds):g} rounds in the median",
+        flush=True,
+    )
+    return at_least(wrong, asked.live) <= 0.05
+
+
+def detect(asked: argparse.Namespace) -> bool:
+    """How often, and how soon, 5 % more is found."""
+    seconds: list[float] = []
+    found, ever, errors = 0, 0, []
+    with tempfile.TemporaryDirectory(prefix="reap-bench-") as scratch:
+        for _ in range(asked.trials):
+            begun = time.monotonic()
+            ratio = against(perl(WORK), perl(WORK * (1 + EFFECT)), Path(scratch)).sides[0].ratios["cpu"]
+            seconds.append(time.monotonic() - begun)
+            ever += ratio.verdict == "worse"
+            found += ratio.verdict == "worse" and seconds[-1] <= SECONDS
+            errors.append(abs(ratio.ratio.value - 1 - EFFECT))
+    late = sorted(seconds)[math.ceil(0.95 * len(seconds)) - 1]
+    print(
+        f"detect     5 % more of 0.3 s, {asked.trials} times ({load()}): found within {SECONDS:g} s "
+        f"in {found} (95 % CI from {at_least(found, asked.trials):.1%}), and in the end in {ever}; "
+        f"seconds: median {statistics.median(seconds):.1f}, 95th percentile {late:.1f}; error in the median "
+        f"{statistics.median(errors):.2%}",
+        flush=True,
+    )
+    return found >= 0.95 * asked.trials
+
+
+def programs(folder: Path) -> Iterator[tuple[str, list[str], Mapping[str, str]]]:
+    """What each stands for, its command, its environment."""
+    draw = random.Random(1)
+    (folder / "words").write_text("".join(f"{draw.random()}\n" for _ in range(150_000)))
+    body = "for (int i = 0; i < x; ++i) y += i * x ^ (y >> 3); return y ? y / 3 : x;"
+    functions = "".join(f"int f{i}(int x) {{ int y = {i}; {body} }}\n" for i in range(300))
+    (folder / "program.c").write_text(f"{functions}int main(void) {{ return f1(2) & 1; }}\n")
+    tables = (
+        "create table t(a, b); with recursive n(i) as (values(1) union all select i+1 from n where i<120000) "
+        "insert into t select i, hex(i*7919) from n; create index i on t(b); select count(*) from t;"
+    )
+    hashes = "my %h; for my $t (1..12) { $h{$_ % 97} .= $_ for 1..60000; %h = (); }"
+    pages = "for (1..60) { my $x = 'a' x 8_000_000; }"
+    texts = "import json\nt = json.dumps([{'a': n} for n in range(4000)])\nfor _ in range(25): json.loads(t)"
+    arrays = ["gawk", "{ a[$1] = $1 x; n += length(a[$1]) } END { print n }", "words", "words"]
+    yield "cache-resident: perl", ["perl", "-e", hashes], {}
+    yield "compiler: cc1", ["gcc", "-O1", "-S", "-o", "/dev/null", "program.c"], {}
+    yield "stream: sed", ["sed", "-E", "s/([0-9])([0-9])/\\2\\1/g", "words"], {}
+    yield "interpreter: CPython", ["/usr/bin/python3", "-c", texts], {"PYTHONMALLOC": "malloc"}
+    yield "memory-bound: gawk", arrays, {}
+    yield "the same, huge pages", arrays, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+    yield "sort", ["sort", "--parallel=1", "words"], {}
+    yield "system calls: dd", ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=300000"], {}
+    yield "page faults: perl", ["perl", "-e", pages], {}
+    yield (
+        "children: sh",
+        ["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do perl -e '1 for 1..200000'; done"],
+        {},
+    )
+    yield "database: sqlite3", ["sqlite3", ":memory:", tables], {}
+
+
+def bias(asked: argparse.Namespace) -> bool:
+    """The effect of mimalloc at the same time and one after another."""
+    methods: tuple[Asked, ...] = ("simultaneous", "sequential")
+    differences = []
+    with tempfile.TemporaryDirectory(prefix="reap-bench-") as scratch:
+        folder = Path(scratch)
+        for number, (name, command, environment) in enumerate(programs(folder)):
+            effects = []
+            for method in methods:
+                spec = specify(
+                    command,
+                    catalog.parse("glibc,mimalloc"),
+                    workload=Workload(directory=scratch, environment=environment),
+                    conditions=Conditions(runs=asked.rounds, pairing=method),
+                )
+                with Folder.create(folder / f"{number}-{method}", spec, None) as experiment:
+                    effects.append(compare(experiment).sides[0].ratios["cpu"].ratio)
+            differences.append(math.log(effects[0].value / effects[1].value))
+            half = math.hypot(*(math.log(each.high / each.low) / 2 for each in effects))
+            text = "  ".join(f"{each.value:.3f} [{each.low:.3f}, {each.high:.3f}]" for each in effects)
+            print(f"bias       {name:22} {text}  {differences[-1]:+.2%} ±{half:.2%}  ({load()})", flush=True)
+    error = statistics.stdev(differences) / math.sqrt(len(differences))
+    reach = float(stdtrit(len(differences) - 1, 0.975)) * error
+    middle = statistics.fmean(differences)
+    print(f"bias       mean over {len(differences)} programs {middle:+.2%} ±{reach:.2%}", flush=True)
+    return abs(middle) + reach <= 0.005
+
+
+def hyperfine(asked: argparse.Namespace) -> bool:
+    """The same two commands by hyperfine, as it is used without options but for a warm-up, and by reap."""
+    tool = shutil.which("hyperfine")
+    if tool is None:
+        print("hyperfine  not installed: apt install hyperfine", flush=True)
+        return True
+    texts = [f"perl -e '{SUM.format(round(WORK * factor))}'" for factor in (1.0, 1 + EFFECT)]
+    with tempfile.TemporaryDirectory(prefix="reap-bench-") as scratch:
+        file = Path(scratch) / "x.json"
+        for _ in range(max(1, asked.trials // 10)):
+            begun = time.monotonic()
+            subprocess.run(
+                [tool, "--style", "none", "--warmup", "1", "--export-json", file, *texts],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            between = time.monotonic()
+            one, other = json.loads(file.read_text())["results"]
+            ratio = other["mean"] / one["mean"]
+            # The figure behind "±" in its summary.
+            sigma = ratio * math.hypot(*(each["stddev"] / each["mean"] for each in (one, other)))
+            found = against(perl(WORK), perl(WORK * (1 + EFFECT)), Path(scratch)).sides[0].ratios["cpu"]
+            after = time.monotonic()
+            print(
+                f"hyperfine  {ratio:.3f} ±{sigma:.3f} in {between - begun:.0f} s; "
+                f"reap {found.ratio.value:.3f} [{found.ratio.low:.3f}, {found.ratio.high:.3f}] "
+                f"in {after - between:.0f} s  ({load()})",
+                flush=True,
+            )
+    return True
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], bool]] = {
+    "resampled": resampled,
+    "live": live,
+    "detect": detect,
+    "hyperfine": hyperfine,
+    "bias": bias,
+}
+
+
+def missed(names: Sequence[str], asked: argparse.Namespace) -> list[str]:
+    """Runs the parts; those whose bar is missed."""
+    return [name for name in names if not PARTS[name](asked)]
+
+
+def main() -> int:
+    """Prints every part."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--resamples", type=int, default=10_000)
+    words.add_argument("--live", type=int, default=100)
+    words.add_argument("--trials", type=int, default=100)
+    words.add_argument("--rounds", type=int, default=12)
+    words.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], default=[])
+    asked = words.parse_args()
+    bad = missed(asked.parts or list(PARTS), asked)
+    print(f"the bar is missed: {', '.join(bad)}" if bad else "every bar is held")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

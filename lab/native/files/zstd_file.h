@@ -1,0 +1,55 @@
+// Files in frames of zstd, any part of which can be read: Zstandard's seekable format. zstd -d decompresses
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "files/file.h"
+
+namespace reap::native {
+
+// A regular file that may be compressed, open for reading. Not for several threads at once.
+class ZstdFile {
+  public:
+    // Throws what File throws, and BadTrace when it is compressed in another way or cut short.
+    explicit ZstdFile(const std::string &path);
+
+    [[nodiscard]] bool compressed() const noexcept { return compressed_; }
+
+    // Its size without compression.
+    [[nodiscard]] uint64_t size() const noexcept { return size_; }
+
+    // As File::read_at. A damaged frame reads as an error. Keeps at most 32 MB of frames.
+    size_t read_at(void *out, size_t length, uint64_t offset);
+
+  private:
+    struct Frame {
+        uint64_t offset; // in the file
+        uint64_t begin;  // without compression
+        uint32_t length;
+        uint32_t size; // without compression
+    };
+    struct Kept {
+        size_t frame;
+        std::vector<unsigned char> bytes; // empty if it is damaged
+    };
+
+    void read_table();
+    const std::vector<unsigned char> &frame(size_t number);
+
+    File file_;
+    bool compressed_ = false;
+    uint64_t size_ = 0;
+    std::vector<Frame> frames_;
+    std::list<Kept> kept_; // the latest first
+};
+
+// Replaces a file by the same, compressed. Until it is whole it has another name in the same folder, so that
+// the file is never lost. Returns its new size. Throws std::system_error, and then leaves it as it was.
+uint64_t compress_file(const std::string &path);
+
+} // namespace reap::native

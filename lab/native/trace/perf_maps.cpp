@@ -1,0 +1,187 @@
+#include "trace/perf_maps.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <map>
+#include <string_view>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include "reap_encode.h"
+#include "trace/block_file.h"
+#include "trace/checksum.h"
+#include "trace/definitions.h"
+
+namespace reap::native {
+namespace {
+
+constexpr size_t kLongestName = 4096;
+
+// The open map of a process; null where there is none to trust.
+FILE *open_map(const std::string &folder, uint32_t pid, const reap_file_header &header) {
+    const std::string name = folder + "/perf-" + std::to_string(pid) + ".map";
+    const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) return nullptr;
+    struct stat found{};
+    constexpr uint64_t kSecond = 1'000'000'000;
+    const bool sound = ::fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode) &&
+                       (::geteuid() == 0 || found.st_uid == ::geteuid()) &&
+                       static_cast<uint64_t>(found.st_mtim.tv_sec) >= header.start_unix_ns / kSecond;
+    FILE *const file = sound ? ::fdopen(descriptor, "r") : nullptr;
+    if (file == nullptr) ::close(descriptor);
+    return file;
+}
+
+bool take_hexadecimal(std::string_view &line, uint64_t &value) {
+    if (line.starts_with("0x")) line.remove_prefix(2);
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value, 16);
+    if (error != std::errc() || end == line.data() + line.size() || *end != ' ') return false;
+    line.remove_prefix(static_cast<size_t>(end - line.data()) + 1);
+    return true;
+}
+
+// The names of the addresses that a map has.
+std::map<uint64_t, std::string> names_of(FILE *map, const std::vector<uint64_t> &addresses) {
+    std::map<uint64_t, std::string> names;
+    char *text = nullptr;
+    size_t room = 0;
+    for (ssize_t length; (length = ::getline(&text, &room, map)) > 0;) {
+        std::string_view line(text, static_cast<size_t>(length));
+        if (line.ends_with('\n')) line.remove_suffix(1);
+        uint64_t start = 0;
+        uint64_t size = 0;
+        if (!take_hexadecimal(line, start) || !take_hexadecimal(line, size)) continue;
+        for (auto at = std::lower_bound(addresses.begin(), addresses.end(), start);
+             at != addresses.end() && *at - start < size; ++at)
+            names[*at] = line.substr(0, kLongestName);
+    }
+    std::free(text);
+    return names;
+}
+
+// Addresses of calls in an image's stacks that are in no module, in order.
+std::vector<uint64_t> unmapped(const Definitions &definitions, const ImageInfo &image) {
+    std::vector<uint64_t> found;
+    for (size_t at = 0; at < image.frames.size(); ++at) {
+        const uint64_t address = image.frames[at].address;
+        if (address == 0 || (address & REAP_PYTHON_FRAME) != 0) continue;
+        const auto id = static_cast<uint32_t>(image.first_frame + at);
+        if (definitions.module_of(image.number, id) == nullptr) found.push_back(address - 1);
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+}
+
+// Blocks of definitions, behind those of the trace.
+class Appender {
+  public:
+    Appender(const std::string &path, const BlockFile &trace)
+        : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)),
+          next_(std::max(trace.header().next_block, UINT32_C(1))) {
+        if (file_.get() < 0) fail();
+    }
+
+    void begin_image(const ImageInfo &image, uint32_t sequence) {
+        head_ = {};
+        head_.magic = REAP_BLOCK_MAGIC;
+        head_.kind = REAP_BLOCK_DEFINITIONS;
+        head_.flags = REAP_BLOCK_SEALED;
+        head_.pid = image.pid;
+        head_.process_start = image.process_start;
+        head_.image = image.number;
+        head_.sequence = sequence;
+        head_.base_ticks = image.first_ticks;
+    }
+
+    void add(uint64_t address, const std::string &name) {
+        std::vector<unsigned char> record(name.size() + 6 * format::kMaxVarint);
+        std::vector<unsigned char> body(name.size() + 4 * format::kMaxVarint);
+        uint8_t *end = format::put_varint(body.data(), REAP_CODE_COMPILED);
+        end = format::put_varint(end, address);
+        end = format::put_varint(end, 1);
+        end = format::put_string(end, name.data(), name.size());
+        const auto length = static_cast<size_t>(end - body.data());
+        record[0] = REAP_TAG_CODE;
+        end = format::put_string(record.data() + 1, reinterpret_cast<const char *>(body.data()), length);
+        const auto whole = static_cast<size_t>(end - record.data());
+        if (payload_.size() + whole > REAP_PAYLOAD_BYTES) write_block();
+        payload_.insert(payload_.end(), record.begin(), record.begin() + static_cast<long>(whole));
+    }
+
+    void end_image() {
+        if (!payload_.empty()) write_block();
+    }
+
+    // The blocks count from now on.
+    void publish() {
+        const uint32_t used = next_;
+        write(&used, sizeof used, offsetof(reap_file_header, next_block));
+        write(&used, sizeof used, offsetof(reap_file_header, file_blocks));
+    }
+
+  private:
+    [[noreturn]] void fail() const { throw std::system_error(errno, std::generic_category(), path_); }
+
+    void write(const void *bytes, size_t length, uint64_t offset) {
+        if (::pwrite(file_.get(), bytes, length, static_cast<off_t>(offset)) != static_cast<ssize_t>(length))
+            fail();
+    }
+
+    void write_block() {
+        head_.committed = static_cast<uint32_t>(payload_.size());
+        head_.checksum = checksum(payload_.data(), payload_.size(), head_.image);
+        payload_.resize(REAP_PAYLOAD_BYTES);
+        write(&head_, sizeof head_, uint64_t{next_} * REAP_BLOCK_BYTES);
+        write(payload_.data(), payload_.size(), uint64_t{next_} * REAP_BLOCK_BYTES + REAP_BLOCK_HEADER_BYTES);
+        payload_.clear();
+        ++head_.sequence;
+        ++next_;
+    }
+
+    std::string path_;
+    Descriptor file_;
+    uint32_t next_;
+    reap_block_header head_{};
+    std::vector<unsigned char> payload_;
+};
+
+} // namespace
+
+uint64_t keep_perf_maps(const std::string &path, const std::string &folder) {
+    BlockFile trace(path);
+    // Its processes still write to it, or nobody can.
+    if (trace.header().finished == 0 || trace.compressed()) return 0;
+    const Definitions definitions(trace);
+    std::map<uint32_t, uint32_t> sequences; // of each image, the next
+    for (const BlockInfo &block : trace.blocks()) {
+        if (block.head.kind != REAP_BLOCK_DEFINITIONS) continue;
+        uint32_t &next = sequences[block.head.image];
+        next = std::max(next, block.head.sequence + 1);
+    }
+    uint64_t named = 0;
+    Appender out(path, trace);
+    for (const ImageInfo &image : definitions.images()) {
+        const std::vector<uint64_t> addresses = unmapped(definitions, image);
+        FILE *const map = addresses.empty() ? nullptr : open_map(folder, image.pid, trace.header());
+        if (map == nullptr) continue;
+        out.begin_image(image, sequences[image.number]);
+        for (const auto &[address, name] : names_of(map, addresses)) {
+            out.add(address, name);
+            ++named;
+        }
+        std::fclose(map);
+        out.end_image();
+    }
+    if (named != 0) out.publish();
+    return named;
+}
+
+} // namespace reap::native

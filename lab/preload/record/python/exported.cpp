@@ -1,0 +1,51 @@
+#include "python/exported.h"
+
+#include <cstdint>
+#include <cstring>
+#include <elf.h>
+
+namespace reap::preload {
+namespace {
+
+uint32_t gnu_hash(const char *name) noexcept {
+    uint32_t hash = 5381;
+    for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+    return hash;
+}
+
+} // namespace
+
+const void *exported(const link_map *module, const char *name) noexcept {
+    const Elf64_Sym *symbols = nullptr;
+    const char *strings = nullptr;
+    const uint32_t *table = nullptr;
+    if (module->l_ld == nullptr) return nullptr;
+    for (const Elf64_Dyn *entry = module->l_ld; entry->d_tag != DT_NULL; ++entry) {
+        const auto *at = reinterpret_cast<const void *>(entry->d_un.d_ptr); // the loader has relocated it
+        if (entry->d_tag == DT_SYMTAB) symbols = static_cast<const Elf64_Sym *>(at);
+        if (entry->d_tag == DT_STRTAB) strings = static_cast<const char *>(at);
+        if (entry->d_tag == DT_GNU_HASH) table = static_cast<const uint32_t *>(at);
+    }
+    if (symbols == nullptr || strings == nullptr || table == nullptr) return nullptr;
+    // The vDSO's are not relocated.
+    if (reinterpret_cast<uint64_t>(symbols) < module->l_addr) return nullptr;
+
+    const uint32_t bucket_count = table[0];
+    const uint32_t first = table[1];
+    const uint32_t filter_words = table[2];
+    const uint32_t *buckets = table + 4 + size_t{filter_words} * 2;
+    const uint32_t *hashes = buckets + bucket_count;
+    if (bucket_count == 0) return nullptr;
+    const uint32_t hash = gnu_hash(name);
+    uint32_t at = buckets[hash % bucket_count];
+    if (at < first) return nullptr;
+    for (;; ++at) {
+        const uint32_t known = hashes[at - first];
+        if ((known | 1) == (hash | 1) && symbols[at].st_shndx != SHN_UNDEF &&
+            strcmp(strings + symbols[at].st_name, name) == 0)
+            return reinterpret_cast<const void *>(module->l_addr + symbols[at].st_value);
+        if ((known & 1) != 0) return nullptr;
+    }
+}
+
+} // namespace reap::preload
