@@ -1,5 +1,5 @@
 "use strict";
-// The button for the theme. What is drawn by scripts listens for "reap-theme", and is drawn anew.
+// The button for the theme. What is drawn by scripts listens for "reap-theme" and redraws.
 const theme = (() => {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const root = document.documentElement;
