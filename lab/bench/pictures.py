@@ -43,6 +43,8 @@ LEVELS = [
     "--html",
     "levels.html",
 ]
+CHECK = ["check", "--max-peak", "8MB", "--max-allocations", "100k", "--html", "check.html"]
+"""Exceeds a limit."""
 PERL_HASH = "my %h; $h{$_} = $_ x 3 for 1 .. 200000"
 
 
@@ -63,6 +65,8 @@ PICTURES = {
     "report": Picture(["run", "-o", "run"], SERVER, "run/report.html", 780, stdin=True),
     "show": Picture(["show", "--html", "show.html", "server.reap"], [], "show.html", 1100),
     "flame": Picture(["show", "--html", "flame.html", "full.reap"], [], "flame.html", 760, at="figure.flame"),
+    "diff": Picture(["diff", "--html", "diff.html", "full.reap", "less.reap"], [], "diff.html", 1000),
+    "check": Picture(CHECK, [*SERVER[:3], "1"], "check.html", 640, stdin=True),
     "compare": Picture(["compare", "--html", "compare.html"], SERVER, "compare.html", 1000, stdin=True),
     "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 950, stdin=True),
     "rss": Picture(["rss", "--html", "rss.html"], ["perl", "-e", PERL_HELD], "rss.html", 1000),
@@ -101,6 +105,10 @@ def prepare(folder: Path) -> None:
     make(recorded, folder)
     every_stack = Picture(["record", "-d", "full", "-o", "full.reap"], [*SERVER[:3], "1"], "", 0, stdin=True)
     make(every_stack, folder)
+    improved = Picture(
+        ["record", "-d", "full", "-o", "less.reap"], ["./server", "less", "1", "1"], "", 0, stdin=True
+    )
+    make(improved, folder)
 
 
 def make(picture: Picture, folder: Path) -> None:
@@ -114,7 +122,7 @@ def make(picture: Picture, folder: Path) -> None:
             stdin=stdin,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            check=True,
+            check=picture.words[0] != "check",
         )
 
 

@@ -1,7 +1,5 @@
 """A report as one HTML file that needs nothing else: no network, no other file."""
 
-import base64
-import hashlib
 from pathlib import Path
 
 import markupsafe
@@ -25,6 +23,7 @@ FIGURES = ("forest", "levels", "lifetimes", "litter", "memory", "misses", "sites
 
 SCRIPTS = (
     "start.js",
+    "toggle.js",
     "format.js",
     "draw/page/figures/base.js",
     *(f"draw/page/figures/{kind}.js" for kind in FIGURES),
@@ -76,21 +75,11 @@ def _page(report: Report, data: str) -> str:
         sections=sections,
         machine=machine_rows(report.machine),
         made_by=command_line(report.made_by),
-        policy=_policy(early, *libraries, ours),
+        policy=shell.policy(early, *libraries, ours),
         # Our own files, and JSON that cannot leave its element: the only things that are not escaped.
         style=markupsafe.Markup(shell.own("page.css")),  # noqa: S704
         early=markupsafe.Markup(early),  # noqa: S704
         libraries=[markupsafe.Markup(library) for library in libraries],  # noqa: S704
         script=markupsafe.Markup(ours),  # noqa: S704
         data=markupsafe.Markup(data),  # noqa: S704
-    )
-
-
-def _policy(*scripts: str) -> str:
-    """The page may run these scripts alone, and load nothing from anywhere."""
-    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
     )

@@ -1,12 +1,15 @@
 """The shell of a page: one HTML file that needs nothing else, no network and no other file."""
 
+import base64
 import functools
+import hashlib
 import re
 from importlib import resources
 
 import jinja2
 import markupsafe
 
+from reap import __version__
 from reap.base.text import printable
 
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|[KMGTP]iB|B|s|ms|µs|ns|k|M|G|T)(?:\W|$))")
@@ -26,9 +29,27 @@ def tied(text: str) -> str:
 
 
 def page(name: str, **words: object) -> str:
-    """A page without scripts from a template of ours, which has the style as `style`."""
-    style = markupsafe.Markup(own("page.css"))  # noqa: S704 - our own file
-    return template(name).render(style=style, **words)
+    """A page without figures to be drawn, from a template of ours that extends plain.html.j2."""
+    early, late = own("theme.js"), own("toggle.js")
+    return template(name).render(
+        version=__version__,
+        policy=policy(early, late),
+        # Our own files, the only things that are not escaped.
+        style=markupsafe.Markup(own("page.css")),  # noqa: S704
+        early=markupsafe.Markup(early),  # noqa: S704
+        late=markupsafe.Markup(late),  # noqa: S704
+        **words,
+    )
+
+
+def policy(*scripts: str) -> str:
+    """The page may run these scripts alone, and load nothing from anywhere."""
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
 
 
 @functools.cache

@@ -1,11 +1,13 @@
 """`reap export`: write a recording as a file that other tools read."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from reap import native
@@ -73,7 +75,24 @@ def export(file: Path, form: str, measure: "Measure | None", output: Path | None
         write_safely(target, _rendered(recording, form, measure, file), force=force)
     reporting.say_written("the export", target)
     _warn(recording)
+    _say_next(form, target)
     return 0
+
+
+def _say_next(form: str, target: Path) -> None:
+    """How to look at what was written, unless that was written to standard output."""
+    if target == STANDARD_OUTPUT:
+        return
+    name = shlex.quote(str(target))
+    table = shlex.quote(f"import pandas; print(pandas.read_parquet({str(target / 'stacks.parquet')!r}))")
+    said = {
+        "collapsed": f"flamegraph.pl {name} >{shlex.quote(str(target.with_suffix('.svg')))}",
+        "speedscope": f"speedscope {name}",
+        "pprof": f"go tool pprof -http=: {name}",
+        "parquet": f"python3 -c {table}",
+        "chrome-trace": f"open {name} in https://ui.perfetto.dev",
+    }[form]
+    click.echo(f"next: {said}", err=True)
 
 
 def _rendered(recording: "native.Recording", form: str, measure: "Measure | None", file: Path) -> bytes:

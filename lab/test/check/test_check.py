@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from building import OUT, compiled
 from programs import library, reap
-from recorded import TARGETS
 
 from reap.base.errors import ExitCode
 
+SOURCE = Path(__file__).with_name("budget.c")
 INCLUDE = f"-I{files('reap') / 'include'}"
-PROGRAM = compiled("budget", ["gcc", "-g", "-O1", "-fno-builtin", INCLUDE, TARGETS / "budget.c", "-o", OUT])
+PROGRAM = compiled("budget", ["gcc", "-g", "-O1", "-fno-builtin", INCLUDE, SOURCE, "-o", OUT])
 KEPT = ("--max-peak", "6000", "--max-allocations", "61", "--max-live-at-exit", "1kB")
 """Exactly what `budget fixed` takes."""
 

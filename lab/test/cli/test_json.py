@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 from jsonschema import ValidationError
+from lab.test.cli.schemas import SCHEMA_COMMAND, assert_valid
 from programs import library, program, reap
-from schemas import SCHEMA_COMMAND, assert_valid
 
 from reap.base.errors import ExitCode
 

@@ -1,6 +1,7 @@
 """`reap export`: every format holds what the program did, and its own readers accept it."""
 
 import json
+import shlex
 import shutil
 import stat
 import subprocess
@@ -45,6 +46,11 @@ HOSTILE = "a;b 7\n\x1b[31m</script><img src=x onerror=alert(1)>\udcff\u202e"
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory) -> Path:
     return recorded(tmp_path_factory.mktemp("stacks"), "full", target("stacks")).path
+
+
+def next_of(done: subprocess.CompletedProcess[str]) -> str:
+    """The next command that is said."""
+    return done.stderr.splitlines()[-1].removeprefix("next: ")
 
 
 def exported(recording: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -308,3 +314,31 @@ def test_a_function_that_was_inlined_is_a_frame(tmp_path):
     done = recorded(tmp_path, "full", compile_c("inlined", INLINED, ["-g", "-O2", "-fno-builtin"]))
     text = exported(done.path, "--to", "collapsed", "-o", "-").stdout
     assert [stack[-3:] for stack in stacks_of(text)] == [("main", "calls_it", "inlined_here")]
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("collapsed", "flamegraph.pl 'a b.collapsed' >'a b.svg'"),
+        ("speedscope", "speedscope 'a b.speedscope.json'"),
+        ("pprof", "go tool pprof -http=: 'a b.pb.gz'"),
+        ("chrome-trace", "open 'a b.trace.json' in https://ui.perfetto.dev"),
+    ],
+)
+def test_the_next_command_opens_it(tmp_path, form, said):
+    made = recorded(tmp_path, "full", target("stacks")).path
+    made.rename(tmp_path / "a b.reap")
+    assert next_of(reap("export", "a b.reap", "--to", form, cwd=tmp_path)) == said
+
+
+def test_standard_output_is_not_opened(tmp_path):
+    made = recorded(tmp_path, "full", target("stacks")).path
+    assert "next: " not in exported(made, "--to", "collapsed", "-o", "-").stderr
+
+
+def test_the_next_command_reads_the_table(tmp_path):
+    made = recorded(tmp_path, "full", target("stacks")).path
+    line = next_of(reap("export", str(made), "--to", "parquet"))
+    assert shlex.split(line)[2] == (
+        f"import pandas; print(pandas.read_parquet('{made.with_suffix('.parquet')}/stacks.parquet'))"
+    )

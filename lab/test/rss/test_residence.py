@@ -182,7 +182,7 @@ def test_a_page_draws_the_largest_of_many_processes():
 
 def test_a_page_names_a_process_once_and_lists_the_parts_that_it_has():
     text = pages.page("title", [("a long command", residence_of(pinned()))], ["reap"], describe())
-    assert text.count("a long command") == 2, "the heading, and the label of the table"
+    assert text.count("a long command") == 3, "the contents, the heading, the label of the table"
     assert ">Resident memory over time</text>" in text
     assert NAMES["pinned"] in text
     assert NAMES["shared"] not in text

@@ -5,9 +5,9 @@ import os
 import shutil
 
 import pytest
+from lab.test.cli.schemas import assert_valid
 from lab.test.rss.test_residence import MB, kernel_of, residence_of, taken_of
 from programs import reap
-from schemas import assert_valid
 
 from reap.base.errors import ReapError
 from reap.launch.host.machine import describe

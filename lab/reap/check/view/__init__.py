@@ -35,10 +35,11 @@ HEADLINES = ("within budget", "over budget", "not checked")
 
 def view(held: Check) -> CheckView:
     """The section's words and figures."""
+    said = words.summary(held)
     headline = HEADLINES[2] if held.status else HEADLINES[1] if held.exceeded else HEADLINES[0]
     return CheckView(
         headline=headline,
-        paragraph=f"Reap check: {words.summary(held)}.",
+        paragraph=f"{said[0].upper()}{said[1:]}.",
         rows=[
             Row(
                 label=words.LABELS[each.limit.figure],

@@ -3,7 +3,6 @@
 import shlex
 from pathlib import Path
 
-from reap import __version__
 from reap.base.files import write_safely
 from reap.base.text import shortened
 from reap.drag.exact import view
@@ -22,4 +21,4 @@ def write(profile: DragProfile, path: Path | str, *, force: bool = False) -> Pat
 def render(profile: DragProfile) -> str:
     """The page: for each process its table, its curves and its sites."""
     command = shortened(shlex.join(profile.command), _LONGEST)
-    return html.page("drag.html.j2", version=__version__, command=command, drag=view.view(profile))
+    return html.page("drag.html.j2", command=command, drag=view.view(profile))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import markupsafe
 
-from reap import __version__
 from reap.base.files import write_safely
 from reap.base.text import printable, shortened
 from reap.drag import figures
@@ -53,7 +52,6 @@ def render(sampled: SampledDrag) -> str:
     held = sampled.processes
     return html.page(
         "drag_sample.html.j2",
-        version=__version__,
         command=shortened(shlex.join(sampled.command), _LONGEST),
         rows=[process_row(each) for each in held[:_MOST_ROWS]],
         left_out=max(0, len(held) - _MOST_ROWS),

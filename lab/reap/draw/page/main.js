@@ -37,28 +37,8 @@
     flames.redraw();
   };
 
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const root = document.documentElement;
-  const current = () => root.dataset.theme ?? (dark.matches ? "dark" : "light");
-  const toggle = document.getElementById("theme");
-  const label = () => {
-    toggle.setAttribute("aria-pressed", String(current() === "dark"));
-    toggle.querySelector("span").textContent = current() === "dark" ? "Light theme" : "Dark theme";
-  };
-  toggle.addEventListener("click", () => {
-    root.dataset.theme = current() === "dark" ? "light" : "dark";
-    try {
-      localStorage.setItem("reap-theme", root.dataset.theme);
-    } catch {
-      // Not remembered: a page opened from a file may have no storage.
-    }
-    label();
-    redraw();
-  });
-  dark.addEventListener("change", () => {
-    label();
-    redraw();
-  });
+  window.addEventListener("reap-theme", redraw);
 
   // Paper is white, and a sheet has its own width.
   let before;
@@ -94,7 +74,7 @@
   for (const element of document.querySelectorAll(".scripted")) element.hidden = false;
   for (const figure of document.querySelectorAll("figure.flame")) {
     try {
-      flames.attach(figure, () => current() === "dark");
+      flames.attach(figure, () => theme.current() === "dark");
     } catch (error) {
       reapReport.errors.push(`${figure.id}: ${error}`);
       figure.querySelector(".boxes").textContent =
@@ -121,6 +101,5 @@
   document
     .getElementById("whole")
     .addEventListener("click", () => data.download("report.json", reapReport.report));
-  label();
   reapReport.ready = true;
 })();

@@ -1,0 +1,59 @@
+"""Pages of rss, drag, scenario and study, which draw nothing, in a browser: navigation and themes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import chromium
+import pytest
+from lab.test.answer.test_browser import Page
+
+from reap.draw import html
+
+pytestmark = [pytest.mark.browser, chromium.needed]
+
+RESIDENCE = {
+    "title": "What does resident memory consist of?",
+    "parts": [],
+    "made_by": "reap rss",
+    "machine": [("Cores", "2")],
+    "story": "",
+    "headings": ["Remedy"],
+    "rows": [["none"]],
+    "judged": [],
+    "settings": [],
+}
+DRAG = {"command": "a <b>", "notes": [], "rows": [], "left_out": 0, "processes": []}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    driver = chromium.started(tmp_path_factory.mktemp("user"))
+    yield driver
+    driver.quit()
+
+
+def shown(browser: Any, folder: Path, text: str) -> Page:
+    (folder / "x.html").write_text(text)
+    page = Page(browser)
+    page.screen(400, 800)
+    browser.get_log("browser")
+    browser.get((folder / "x.html").as_uri())
+    return page
+
+
+@pytest.mark.parametrize(
+    ("template", "words", "links"),
+    [("residence.html.j2", RESIDENCE, ["#remedies", "#machine"]), ("drag_sample.html.j2", DRAG, [])],
+)
+def test_a_page_has_contents_and_themes(browser, tmp_path, template, words, links):
+    page = shown(browser, tmp_path, html.page(template, **words))
+    assert page.js("[...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))") == links
+    assert page.js("[...document.querySelectorAll('nav a')].every(a => document.querySelector(a.hash))")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    before = page.js(ground)
+    assert page.js("document.getElementById('theme').hidden") is False
+    page.js("document.getElementById('theme').click()")
+    assert page.js(ground) != before
+    assert page.js("document.documentElement.scrollWidth <= innerWidth"), "no wider than a phone"
+    assert [entry["message"] for entry in browser.get_log("browser")] == []
