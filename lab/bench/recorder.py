@@ -1,6 +1,6 @@
 """What recording costs: CPU time recorded in triage over CPU time alone, in pairs, interleaved.
 
-    .venv/bin/python lab/bench/recorder.py [ROUNDS]
+    .venv/bin/python lab/bench/recorder.py [ROUNDS [WORD...]]    those whose name has one of the words
 
 On the demo's programs, whose bar is 1.05, on a loop that does nothing but malloc and free, whose bar is 1.3,
 and on a program that does nothing but fork, or begin threads, whose bar is 1.5; the loop also in full depth,
@@ -31,24 +31,30 @@ PROCESSES = ROOT / "lab" / "test" / "targets" / "processes.c"
 def main() -> int:
     """Prints a row for each program; the exit code says whether every bar was held."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    words = sys.argv[2:] or [""]
     held = True
     with tempfile.TemporaryDirectory(prefix="reap-bench-", dir=ROOT / "build") as name:
         folder = Path(name)
         loop = folder / "malloc-loop"
         processes = folder / "processes"
         for program, source in ((loop, LOOP), (processes, PROCESSES)):
-            words = ["gcc", "-O2", "-fno-builtin", "-pthread", "-w", "-o", program, source]
-            subprocess.run(words, check=True)
+            subprocess.run(
+                ["gcc", "-O2", "-fno-builtin", "-pthread", "-w", "-o", program, source], check=True
+            )
         print(f"{'program':<24} {'depth':<7} {'alone':>9} {'recorded':>9}  ratio [95 % CI]        rounds")
-        for title, launch, depth, bar, many in programs(loop, processes):
+        for title, launch, depth, bar, many in programs(loop, processes, words):
             held &= row(title, launch, depth, bar, max(many or rounds, 5), folder / "trace.reap")
     return 0 if held else 1
 
 
-def programs(loop: Path, processes: Path) -> list[tuple[str, Launch, Depth, float, int]]:
+def programs(loop: Path, processes: Path, words: list[str]) -> list[tuple[str, Launch, Depth, float, int]]:
     """What is measured: title, launch, depth, bar, rounds (0: as many as were asked for)."""
+
+    def asked(title: str) -> bool:
+        return any(word in title for word in words)
+
     found: list[tuple[str, Launch, Depth, float, int]] = []
-    for name in ("perl", "gcc", "sed"):
+    for name in filter(asked, ("perl", "gcc", "sed")):
         ready = preparation.prepare(name)
         launch = Launch(
             argv=ready.argv,
@@ -61,10 +67,14 @@ def programs(loop: Path, processes: Path) -> list[tuple[str, Launch, Depth, floa
     found.append(("malloc and free alone", only, "triage", 1.3, 0))
     little = Launch(argv=[str(loop), "300000"], program=str(loop))
     found.append(("malloc and free alone", little, "full", float("inf"), 5))
-    for what, words in (("200 forks", ["quick", "200"]), ("2,000 threads", ["beside", "2000"])):
-        launch = Launch(argv=[str(processes), *words], program=str(processes))
+    for what, mode in (
+        ("200 forks", ["tiny", "200"]),
+        ("200 forks, 2 KB each", ["quick", "200"]),
+        ("2,000 threads, 2 KB each", ["beside", "2000"]),
+    ):
+        launch = Launch(argv=[str(processes), *mode], program=str(processes))
         found.append((what, launch, "triage", 1.5, 0))
-    return found
+    return [row for row in found if asked(row[0])]
 
 
 def card_program(name: str) -> str:

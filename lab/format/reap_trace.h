@@ -1,4 +1,4 @@
-/* The trace format, version 2. Described in `docs/trace-format.md`; this header is normative.
+/* The trace format, version 3. Described in `docs/trace-format.md`; this header is normative.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -16,7 +16,7 @@
 
 #define REAP_TRACE_MAGIC UINT64_C(0x3145434152545052) /* "RPTRACE1" */
 #define REAP_BLOCK_MAGIC UINT32_C(0x4b4c4252)         /* "RBLK" */
-#define REAP_TRACE_VERSION 2u
+#define REAP_TRACE_VERSION 3u
 #define REAP_BLOCK_BYTES 65536u
 
 /* The environment variable by which a recorded process finds its file (an absolute path). */
@@ -98,7 +98,7 @@ struct reap_block_header {
     uint16_t flags; /* enum reap_block_flags */
     uint32_t pid;
     uint32_t tid;           /* 0: of the whole process; else the thread that began the block */
-    uint64_t process_start; /* field 22 of /proc/PID/stat: tells two uses of a pid apart */
+    uint64_t process_start; /* as in /proc/PID/stat, or 1 less after a fork: tells uses of a pid apart */
     uint32_t image;         /* number of the process image, from next_image */
     uint32_t sequence;      /* 0, 1, 2, ... within (image, thread, kind) */
     uint64_t base_ticks;    /* stamps in the block are differences, starting here */
@@ -133,10 +133,22 @@ enum reap_call {
 /* Sizes up to REAP_EXACT_SIZES - 1 are counted one by one; larger ones in four bins an octave. */
 #define REAP_EXACT_SIZES 4096u
 #define REAP_LARGE_BINS 208u /* (64 - 12) octaves x 4 */
-#define REAP_WRITER_WORDS 11u
+#define REAP_WRITER_WORDS 12u
+#define REAP_RARE_SIZES 11u
 
-/* Payload of a COUNTS block. Owned by one thread at a time; a thread that ends hands it on. The small sizes
- * come early and the large ones last, so that a thread that allocates little needs one page of the file. */
+/* Within a COUNTS block are two short blocks, each with a head of its own whose magic is 0 until it is used:
+ * the first DEFINITIONS of a process, and the first EVENTS of a thread. */
+#define REAP_INNER_DEFINITIONS_BYTES 1024u
+#define REAP_INNER_EVENTS_BYTES 512u
+
+/* A size with few allocations. */
+struct reap_rare {
+    uint64_t size;
+    uint64_t objects; /* 0: not used */
+};
+
+/* Payload of a COUNTS block. Owned by one thread at a time; a thread that ends hands it on. What a thread
+ * needs that allocates little comes first, so that it takes one page of the file. */
 struct reap_counts {
     uint64_t
         calls[REAP_CALLS];   /* by enum reap_call; malloc itself is the rest: allocations less the others */
@@ -145,7 +157,10 @@ struct reap_counts {
     uint64_t skipped;        /* calls that could not be sampled: made inside the recorder's own work */
     uint64_t fresh_reallocs; /* calls of realloc and reallocarray that freed no block */
     uint64_t final_reallocs; /* and those that freed one and requested none */
-    uint64_t writer[REAP_WRITER_WORDS]; /* the writer's own; means nothing to a reader */
+    uint64_t writer[REAP_WRITER_WORDS];     /* the writer's own; means nothing to a reader */
+    struct reap_rare rare[REAP_RARE_SIZES]; /* added to by_size, large_objects and large_bytes */
+    unsigned char definitions[REAP_INNER_DEFINITIONS_BYTES]; /* a short block: a head, then its payload */
+    unsigned char events[REAP_INNER_EVENTS_BYTES];           /* the same */
     uint64_t by_size[REAP_EXACT_SIZES]; /* allocations of exactly this many bytes, any function */
     uint64_t large_objects[REAP_LARGE_BINS];
     uint64_t large_bytes[REAP_LARGE_BINS];

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "trace/writer.h"
 #include "trace_builder.h"
 
 namespace {
@@ -261,6 +262,54 @@ TEST(Aggregate, TriageCountsComeFromTheCounters) {
     EXPECT_EQ(summary.images[0].bytes, 20080u);
     EXPECT_EQ(summary.calls[REAP_CALL_MALLOC], 4u);
     EXPECT_EQ(summary.calls[REAP_CALL_FREE], 4u);
+}
+
+// A process that does little has one block: its definitions and events are within its counters.
+TEST(Aggregate, BlocksWithinCountersAndRareSizesAreRead) {
+    TraceBuilder trace(REAP_DEPTH_TRIAGE);
+    reap_counts counts{};
+    counts.by_size[16] = 5;
+    counts.rare[0] = {16, 1};
+    counts.rare[1] = {3000, 2};
+    counts.rare[2] = {10000, 3};
+    TraceBuilder::put_within(counts.definitions, REAP_BLOCK_DEFINITIONS, {}, one_image());
+    Payload sample;
+    sample.number(10).number(REAP_CALL_MALLOC).number(3000).number(0x100).number(1).number(100).number(1);
+    TraceBuilder::put_within(counts.events, REAP_BLOCK_EVENTS, {},
+                             Payload().record(REAP_TAG_SAMPLE, sample.number(3000).number(8).number(0)));
+    std::vector<unsigned char> payload(sizeof counts);
+    std::memcpy(payload.data(), &counts, sizeof counts);
+    trace.raw_block(REAP_BLOCK_COUNTS, {}, payload, false);
+    const std::string path = trace.write();
+    Damage damage;
+    Summary summary = read(path, &damage);
+    ASSERT_EQ(summary.images.size(), 1u);
+    EXPECT_EQ(summary.images[0].objects, 11u);
+    EXPECT_EQ(summary.images[0].bytes, 6 * 16 + 2 * 3000 + 3 * 10000u);
+    EXPECT_EQ(summary.by_size[3000], 2u);
+    EXPECT_EQ(summary.large_objects[reap::format::large_bin(10000)], 3u);
+    EXPECT_EQ(summary.events, 1u);
+    EXPECT_EQ(damage.foreign + damage.malformed, 0u);
+
+    reap::native::finish_trace(path); // the checksums of both hold
+    summary = read(path, &damage);
+    EXPECT_EQ(summary.images[0].objects, 11u);
+    EXPECT_EQ(summary.events, 1u);
+    EXPECT_EQ(damage.corrupt, 0u);
+}
+
+TEST(Damage, AShortBlockThatIsNoneIsCountedAndPassedOver) {
+    TraceBuilder trace(REAP_DEPTH_TRIAGE);
+    reap_counts counts{};
+    TraceBuilder::put_within(counts.definitions, REAP_BLOCK_DEFINITIONS, {}, one_image());
+    TraceBuilder::put_within(counts.events, REAP_BLOCK_REQUESTS, {}, Payload());
+    std::vector<unsigned char> payload(sizeof counts);
+    std::memcpy(payload.data(), &counts, sizeof counts);
+    trace.raw_block(REAP_BLOCK_COUNTS, {}, payload);
+    Damage damage;
+    const Summary summary = read(trace.write(), &damage);
+    EXPECT_EQ(summary.images.size(), 1u);
+    EXPECT_EQ(damage.foreign, 1u);
 }
 
 // The estimator: many programs, sampled as the recorder samples, must on average give the truth.

@@ -144,15 +144,7 @@ class TraceBuilder {
     TraceBuilder &raw_block(reap_block_kind kind, const Where &where,
                             const std::vector<unsigned char> &payload, bool sealed = true) {
         std::vector<unsigned char> bytes(REAP_BLOCK_BYTES);
-        reap_block_header head{};
-        head.magic = REAP_BLOCK_MAGIC;
-        head.kind = static_cast<uint16_t>(kind);
-        head.pid = 1000 + where.image;
-        head.tid = 2000 + where.thread;
-        head.image = where.image;
-        head.thread = where.thread;
-        head.sequence = where.sequence;
-        head.committed = static_cast<uint32_t>(std::min<size_t>(payload.size(), REAP_PAYLOAD_BYTES));
+        reap_block_header head = make_head(kind, where, std::min<size_t>(payload.size(), REAP_PAYLOAD_BYTES));
         if (sealed) {
             head.flags = REAP_BLOCK_SEALED;
             head.checksum = native::checksum(payload.data(), head.committed, where.image);
@@ -161,6 +153,14 @@ class TraceBuilder {
         if (head.committed > 0) std::memcpy(bytes.data() + sizeof head, payload.data(), head.committed);
         blocks_.push_back(std::move(bytes));
         return *this;
+    }
+
+    // Writes a short block into the payload of a block of counters, at `place`.
+    static void put_within(unsigned char *place, reap_block_kind kind, const Where &where,
+                           const Payload &payload) {
+        const reap_block_header head = make_head(kind, where, payload.bytes().size());
+        std::memcpy(place, &head, sizeof head);
+        std::memcpy(place + sizeof head, payload.bytes().data(), payload.bytes().size());
     }
 
     // The bytes of block `index`, to be damaged.
@@ -180,6 +180,19 @@ class TraceBuilder {
     }
 
   private:
+    static reap_block_header make_head(reap_block_kind kind, const Where &where, size_t committed) {
+        reap_block_header head{};
+        head.magic = REAP_BLOCK_MAGIC;
+        head.kind = static_cast<uint16_t>(kind);
+        head.pid = 1000 + where.image;
+        head.tid = 2000 + where.thread;
+        head.image = where.image;
+        head.thread = where.thread;
+        head.sequence = where.sequence;
+        head.committed = static_cast<uint32_t>(committed);
+        return head;
+    }
+
     char path_[32] = "/tmp/reap-trace-XXXXXX";
     reap_file_header header_{};
     std::vector<std::vector<unsigned char>> blocks_;

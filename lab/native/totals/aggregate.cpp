@@ -311,6 +311,23 @@ void Aggregator::image_ended(ImageState &image) {
     image.sampled.clear();
 }
 
+namespace {
+
+// Adds the sizes with few allocations to the counters of their sizes.
+void add_rare(reap_counts &counts) {
+    for (const reap_rare &rare : counts.rare) {
+        if (rare.size < REAP_EXACT_SIZES) {
+            counts.by_size[rare.size] += rare.objects;
+        } else {
+            const unsigned bin = format::large_bin(rare.size);
+            counts.large_objects[bin] += rare.objects;
+            counts.large_bytes[bin] += rare.objects * rare.size;
+        }
+    }
+}
+
+} // namespace
+
 void Aggregator::read_counts() {
     std::vector<unsigned char> payload;
     for (const BlockInfo &block : file_.blocks()) {
@@ -335,6 +352,7 @@ void Aggregator::read_counts() {
             if (call < REAP_CALL_FREE) named += counts.calls[call];
         }
         uint64_t objects = 0;
+        add_rare(counts);
         for (uint32_t size = 0; size < REAP_EXACT_SIZES; ++size) {
             objects += counts.by_size[size];
             totals.bytes += counts.by_size[size] * size;

@@ -17,6 +17,10 @@ inline constexpr uint32_t kMostThreads = 1 << 20;
 struct BlockInfo {
     uint64_t index; // in blocks from the start of the file
     reap_block_header head;
+    uint64_t offset; // of the head, in bytes: within the block for a short one
+    uint32_t room;   // for its payload
+
+    [[nodiscard]] bool is_within() const noexcept { return room != REAP_PAYLOAD_BYTES; }
 };
 
 // What was wrong with a file, in numbers.
@@ -30,8 +34,8 @@ struct Damage {
 
 class BlockFile {
   public:
-    // Opens a trace, which may be compressed, and reads the heads of its blocks (64 bytes each). Throws
-    // std::system_error when it cannot be read and BadTrace when it is no trace.
+    // Opens a trace, which may be compressed, and reads the heads of its blocks. A short one comes before the
+    // block that it is within. Throws std::system_error when it cannot be read and BadTrace when it is no trace.
     explicit BlockFile(const std::string &path);
 
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
@@ -46,6 +50,9 @@ class BlockFile {
     bool payload(const BlockInfo &block, std::vector<unsigned char> &out);
 
   private:
+    void add_block(BlockInfo block);
+    void add_blocks_within(const BlockInfo &block);
+
     std::string path_;
     ZstdFile file_;
     reap_file_header header_{};

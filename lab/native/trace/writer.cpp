@@ -50,7 +50,7 @@ void write_at(int file, const void *bytes, size_t length, uint64_t offset, const
 }
 
 // Whether the process that wrote a block is still there. A pid that was used again has another start time,
-// where the process could learn its own.
+// where the process could learn its own: the child of a fork takes it from its parent, and may have one less.
 bool alive(uint32_t pid, uint64_t start) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string text;
@@ -62,7 +62,7 @@ bool alive(uint32_t pid, uint64_t start) {
         if (!(rest >> field)) return false;
         if (number == 3) state = field;
     }
-    return state != "Z" && state != "X" && (start == 0 || std::to_string(start) == field);
+    return state != "Z" && state != "X" && (start == 0 || std::stoull(field) - start <= 1);
 }
 
 // Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its
@@ -200,8 +200,8 @@ uint64_t finish_trace(const std::string &path) {
         head.reserved = 0;
         if (!blocks.payload(info, block)) continue;
         head.checksum = checksum(block.data(), block.size(), head.image);
-        write_at(file.get(), &head, sizeof head, info.index * REAP_BLOCK_BYTES, path);
-        punch_zeros(file.get(), info, block);
+        write_at(file.get(), &head, sizeof head, info.offset, path);
+        if (!info.is_within()) punch_zeros(file.get(), info, block);
     }
     // These fields and no others: processes that still run go on taking blocks through the same header.
     const uint64_t end[] = {ticks_now(blocks.header().clock), clock_ns(CLOCK_MONOTONIC)};

@@ -72,7 +72,7 @@ void Image::start(uint32_t flags) noexcept {
     WatchList::guard(bootstrap.begin, bootstrap.end); // blocks that free must not forward
     if (!calls_reach_us()) flags |= REAP_IMAGE_BYPASSED;
     pthread_atfork([] { image.before_fork(); }, [] { image.after_fork_in_parent(); },
-                   [] { image.after_fork_in_child(); });
+                   [] { image.after_fork_in_child(true); });
     auto *page = static_cast<uint8_t *>(map_private(1));
     if (page != nullptr && madvise(page, 1, MADV_WIPEONFORK) == 0) {
         *page = 1;
@@ -82,12 +82,12 @@ void Image::start(uint32_t flags) noexcept {
 }
 
 // The start time of this process. The child of a fork avoids reading it, which costs more than all its other
-// calls, if the tick is the same as before the fork.
+// calls, if the fork took less than a tick: the result is then at most one too small.
 uint64_t Image::find_process_start(bool forked) noexcept {
     if (trace_.in_sandbox()) return 0; // no system calls
     const uint64_t before = fork_tick_;
     fork_tick_ = 0;
-    if (forked && before != 0 && before == boot_ticks()) return before;
+    if (forked && before != 0 && boot_ticks() - before <= 1) return before;
     const ErrnoGuard keep;
     return read_process_start();
 }
@@ -120,7 +120,9 @@ void Image::define_self(uint32_t flags) noexcept {
 
     const auto numbers_length = static_cast<size_t>(out - numbers);
     const size_t length = numbers_length + strings_length;
-    uint8_t *record = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), length + 16);
+    uint8_t *record = nullptr;
+    if (add_first_block(forked ? pid_ : thread_id()))
+        record = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), length + 16);
     if (record == nullptr) {
         state_ = State::Off;
         return;
@@ -188,13 +190,15 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.exact = handed.exact;
         thread.counts_large = handed.counts_large;
         thread.sampled_until = static_cast<int64_t>(handed.clock);
-        thread.full = handed.full;
-        if (thread.full != nullptr) thread.full->known.forget(); // of a stack that may be unmapped
+        if (handed.full != nullptr) {
+            thread.full = handed.full;
+            thread.full->known.forget(); // of a stack that may be unmapped
+        }
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
         thread.sampled_until = 0;
-        if (!add_counts(thread)) return false;
-        TraceFile::commit(thread.counts_block, sizeof(reap_counts));
+        thread.counts_block = add_counts(owner(thread), thread.exact, thread.counts_large);
+        if (thread.counts_block == nullptr) return false;
     }
     thread.counts = reinterpret_cast<reap_counts *>(TraceFile::payload(thread.counts_block));
     return true;
@@ -213,12 +217,28 @@ size_t sizes_within(uint32_t bytes) noexcept {
 } // namespace
 
 // Allocates the counters of the smallest sizes. The pages of other sizes are allocated on demand.
-bool Image::add_counts(ThreadState &thread) noexcept {
+reap_block_header *Image::add_counts(const Owner &owner, size_t &exact, bool &large) noexcept {
     uint32_t room = kBySize + sizeof(uint64_t);
-    thread.counts_block = trace_.add_block(REAP_BLOCK_COUNTS, owner(thread), 0, thread.began, room);
-    if (thread.counts_block == nullptr) return false;
-    thread.exact = sizes_within(room);
-    thread.counts_large = room >= sizeof(reap_counts);
+    reap_block_header *const block = trace_.add_block(REAP_BLOCK_COUNTS, owner, 0, owner.began, room);
+    if (block == nullptr) return nullptr;
+    exact = sizes_within(room);
+    large = room >= sizeof(reap_counts);
+    TraceFile::commit(block, sizeof(reap_counts));
+    return block;
+}
+
+// The counters of the first thread that records, before it does: the process begins its definitions among
+// them, so that a child that does little takes one page of the file.
+bool Image::add_first_block(uint32_t tid) noexcept {
+    Handover first{};
+    first.number = threads_++;
+    const Owner owner = {pid_, tid, process_start_, number_, first.number, began_};
+    reap_block_header *const block = add_counts(owner, first.exact, first.counts_large);
+    if (block == nullptr) return false;
+    definitions_.begin_within(TraceFile::payload(block) + offsetof(reap_counts, definitions),
+                              REAP_INNER_DEFINITIONS_BYTES, REAP_BLOCK_DEFINITIONS, process());
+    *Handover::of(block) = first;
+    idle_ = block;
     return true;
 }
 
@@ -318,6 +338,9 @@ void Image::leave(ThreadState &thread) noexcept {
 
 uint8_t *Image::begin_event_slow(ThreadState &thread) noexcept {
     const ErrnoGuard keep;
+    if (!full_ && thread.events.is_new())
+        thread.events.begin_within(TraceFile::payload(thread.counts_block) + offsetof(reap_counts, events),
+                                   REAP_INNER_EVENTS_BYTES, REAP_BLOCK_EVENTS, owner(thread));
     uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), kMaxHotBytes);
     if (out == nullptr) {
         disable(thread);
@@ -367,6 +390,8 @@ uint32_t Image::define_edge(uint32_t parent, uint64_t address) noexcept {
 
 uint32_t Image::intern_stack(ThreadState &thread, const void *frame) noexcept {
     if (unlikely(thread.full == nullptr)) {
+        constexpr uint8_t kFewWalks = 8; // a thread with so few samples needs no memory for them
+        if (!full_ && thread.walks++ < kFewWalks) return intern_by_walk();
         const ErrnoGuard keep;
         thread.full = static_cast<FullDepth *>(map_private(sizeof(FullDepth)));
     }
@@ -489,6 +514,7 @@ void Image::before_fork() noexcept {
 
 void Image::after_fork_in_parent() noexcept {
     fork_tick_ = 0;
+    trace_.after_fork_in_parent();
     requests_.after_fork_in_parent();
     idle_lock_.unlock();
     definitions_lock_.unlock();
@@ -496,8 +522,8 @@ void Image::after_fork_in_parent() noexcept {
     thread_state.busy = false;
 }
 
-void Image::after_fork_in_child() noexcept {
-    trace_.after_fork_in_child();
+void Image::after_fork_in_child(bool by_handler) noexcept {
+    trace_.after_fork_in_child(by_handler);
     guard_lost_pages_in_child();
     requests_.after_fork_in_child();
     idle_lock_.reset();

@@ -108,7 +108,7 @@ class Image {
     // Called around fork by the handlers that `start` registers.
     void before_fork() noexcept;
     void after_fork_in_parent() noexcept;
-    void after_fork_in_child() noexcept;
+    void after_fork_in_child(bool by_handler) noexcept;
 
   private:
     REAP_COLD uint8_t *begin_event_slow(ThreadState &thread) noexcept;
@@ -128,7 +128,8 @@ class Image {
     void define_python(uint32_t location, const PythonLayout &layout, const PythonFrame &frame) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool acquire_counts(ThreadState &thread) noexcept;
-    bool add_counts(ThreadState &thread) noexcept;
+    bool add_first_block(uint32_t tid) noexcept;
+    reap_block_header *add_counts(const Owner &owner, size_t &exact, bool &large) noexcept;
     void leave_requests(ThreadState &thread) noexcept;
     [[nodiscard]] Owner owner(const ThreadState &thread) const noexcept;
     [[nodiscard]] Owner process() const noexcept;

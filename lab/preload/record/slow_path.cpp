@@ -18,6 +18,19 @@ void count_into(reap_counts &counts, reap_call call, size_t size, bool succeeded
     }
 }
 
+// Counts a size whose own counter would take another page of the file. False: it is no longer rare.
+bool count_rare(reap_counts &counts, size_t size) noexcept {
+    constexpr uint64_t kMostObjects = 32;
+    for (reap_rare &rare : counts.rare) {
+        if (rare.objects == 0) rare.size = size;
+        if (rare.size != size) continue;
+        if (rare.objects == kMostObjects) return false;
+        ++rare.objects;
+        return true;
+    }
+    return false;
+}
+
 // Applies `change` to this thread's counters, if it has any.
 template <class Change>
 void on_counts(ThreadState &thread, Change change) noexcept {
@@ -43,10 +56,12 @@ void count_block(ThreadState &thread, size_t size, bool succeeded) noexcept {
 REAP_COLD void count_size(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
     // A process that uses few sizes has few pages of counters.
     const bool ready = size < REAP_EXACT_SIZES ? size < thread.exact : thread.counts_large;
-    const bool counted =
-        ready || !succeeded || thread.counts == nullptr || image.count_more_sizes(thread, size);
-    on_counts(thread, [=](reap_counts &counts) {
-        if (counted) count_into(counts, call, size, succeeded);
+    on_counts(thread, [=, &thread](reap_counts &counts) {
+        if (!ready && succeeded && count_rare(counts, size)) {
+            if (call != REAP_CALL_MALLOC) ++counts.calls[call];
+        } else if (ready || !succeeded || image.count_more_sizes(thread, size)) {
+            count_into(counts, call, size, succeeded);
+        }
     });
 }
 
@@ -56,6 +71,7 @@ uint64_t allocations(const ThreadState &thread) noexcept {
     const reap_counts &counts = *thread.counts;
     uint64_t sum = 0;
     for (size_t size = 0; size < thread.exact; ++size) sum += counts.by_size[size];
+    for (const reap_rare &rare : counts.rare) sum += rare.objects;
     if (!thread.counts_large) return sum;
     for (const uint64_t count : counts.large_objects) sum += count;
     return sum;
@@ -178,7 +194,7 @@ bool make_ready(ThreadState &thread) noexcept {
     }
     if (unlikely(image.is_copy())) {
         const Inside inside(thread);
-        image.after_fork_in_child();
+        image.after_fork_in_child(false);
     }
     if (thread.phase == Phase::Fresh || thread.phase == Phase::Ended) {
         // What the current call spends also counts against the first gap, else a thread's first allocation

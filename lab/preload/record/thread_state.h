@@ -29,7 +29,7 @@ struct RequestState {
     uint64_t bytes = 0;
 };
 
-// What a thread needs in full depth alone.
+// What makes many events cheap: mapped at the first in full depth, and in triage after a few samples.
 struct FullDepth {
     KnownStack known;
     uint32_t stack_places[REAP_STACK_PLACES]; // of the thread's block of events
@@ -53,13 +53,14 @@ struct ThreadState {
     bool called_back = false;  // it has called malloc or free by name
     bool end_key_set = false;  // the key whose destructor tells its end is set
     bool counts_large = false; // the counters of sizes from REAP_EXACT_SIZES on are allocated
+    uint8_t walks = 0;         // stacks that were walked without `full`, up to a few
     uint32_t unloads = 0;      // calls of dlclose that this thread is in
     uint32_t number = 0;
     uint32_t tid = 0;
     uint64_t began = 0; // ticks
     reap_block_header *counts_block = nullptr;
     RequestState request;
-    FullDepth *full = nullptr; // mapped at the first event in full depth, and passed on like the counters
+    FullDepth *full = nullptr; // mapped when it pays, and passed on like the counters
     int64_t sampled_until = 0; // all gaps drawn so far: drawn - budget is the bytes this thread has allocated
     uint64_t last_sample = 0;  // ticks
     Period period;

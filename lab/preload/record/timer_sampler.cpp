@@ -77,11 +77,9 @@ void take_sample(int, siginfo_t *, void *context) {
     const auto *machine = static_cast<const ucontext_t *>(context);
     const auto pointer = static_cast<uint64_t>(machine->uc_mcontext.gregs[REG_RIP]);
     // The module table has a lock, which the interrupted thread may hold.
-    if (!thread_state.busy) {
-        thread_state.busy = true;
-        image.define_module(pointer);
-        thread_state.busy = false;
-    }
+    const bool was_busy = thread_state.busy;
+    thread_state.busy = true; // to the end: a page of the file may be lost, see lost_pages.cpp
+    if (!was_busy) image.define_module(pointer);
     const auto *stack = reinterpret_cast<const uint64_t *>(machine->uc_mcontext.gregs[REG_RSP]);
     const bool kernel = follows_syscall(pointer);
     const size_t count =
@@ -98,6 +96,7 @@ void take_sample(int, siginfo_t *, void *context) {
         for (size_t i = 0; i < count; ++i) end = format::put_varint(end, stack[i]);
         samples.commit(RecordStream::put_long(out, REAP_TAG_IP, body, static_cast<size_t>(end - body)));
     }
+    thread_state.busy = was_busy;
     __atomic_store_n(&writing, 0, __ATOMIC_RELEASE);
 }
 
@@ -120,6 +119,7 @@ void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock)
     handler.sa_sigaction = take_sample;
     handler.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     sigfillset(&handler.sa_mask);
+    sigdelset(&handler.sa_mask, SIGBUS); // of a page of the file that is lost
     running = false;
     if (real_sigaction(signal, &handler, nullptr) != 0) return;
 

@@ -182,7 +182,7 @@ TEST_F(TraceFileTest, ChildrenTakeBlocksFromAMappingThatTheyInherit) {
         trace.before_fork();
         const pid_t pid = fork();
         if (pid == 0) {
-            trace.after_fork_in_child();
+            trace.after_fork_in_child(true);
             const uint64_t before = mapped_bytes(path_);
             uint32_t room = 64;
             const bool first = trace.add_block(REAP_BLOCK_EVENTS, owner(child), 7, 1, room) != nullptr;
@@ -190,6 +190,7 @@ TEST_F(TraceFileTest, ChildrenTakeBlocksFromAMappingThatTheyInherit) {
             const bool wrote = write_pairs(trace, child, kPairs) == kPairs;
             _exit(first && mapped_none && wrote ? 0 : 1);
         }
+        trace.after_fork_in_parent();
         int status = 0;
         ASSERT_EQ(waitpid(pid, &status, 0), pid);
         ASSERT_EQ(status, 0);

@@ -2,7 +2,7 @@
 
 import pytest
 from programs import reap
-from recorded import recorded, target
+from recorded import recorded, recorded_as, target
 
 from reap import native
 from reap.launch import spawn
@@ -24,6 +24,15 @@ def test_a_program_goes_on_while_its_recording_is_truncated(tmp_path, depth, siz
     else:
         shown = " ".join(reap("show", str(recording)).stdout.split())
         assert "Recording stopped before the program did: another program truncated the file" in shown
+
+
+@pytest.mark.parametrize("depth", [native.TRIAGE, native.FULL])
+def test_a_program_sampled_by_timer_goes_on_while_its_recording_is_truncated(tmp_path, depth):
+    """The timer's handler, in which signals are blocked, writes to the file."""
+    words = [target("truncates"), "file", str(tmp_path / "by-hand.reap"), "4096"]
+    done = recorded_as(tmp_path, *words, depth=depth, sampler=native.SAMPLER_TIMER)
+    assert done.outcome.status == 7
+    assert done.recording.header().stop_reason == native.STOP_TRUNCATED
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

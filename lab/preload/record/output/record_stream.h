@@ -28,6 +28,16 @@ class RecordStream {
         return cursor_;
     }
 
+    // The next record begins the stream in a short block at `place`, of `bytes` with its head, within another
+    // block.
+    void begin_within(unsigned char *place, uint32_t bytes, reap_block_kind kind,
+                      const Owner &owner) noexcept {
+        begin_at(TraceFile::make_head(place, kind, owner, sequence_, owner.began),
+                 bytes - REAP_BLOCK_HEADER_BYTES);
+        limit_ = end_;
+        last_ticks_ = owner.began;
+    }
+
     // Publishes the record that ends at `out`.
     void commit(uint8_t *out) noexcept {
         cursor_ = out;
@@ -67,33 +77,46 @@ class RecordStream {
         return format::put_string(out, reinterpret_cast<const char *>(body), length);
     }
 
+    // Whether it never had a block.
+    [[nodiscard]] bool is_new() const noexcept { return sequence_ == 0; }
+
     // Seals the current block. The next record starts a new one.
     void close(TraceFile &trace) noexcept {
-        if (block_ != nullptr) trace.seal(block_);
+        if (block_ != nullptr) trace.seal(block_, is_within());
         block_ = nullptr;
     }
 
     // Makes the whole current block writable, if there is one.
     void allocate_whole_block(TraceFile &trace) noexcept {
-        if (block_ != nullptr) extend(trace, static_cast<size_t>(whole_end() - cursor_));
+        if (block_ != nullptr) extend(trace, static_cast<size_t>(limit_ - cursor_));
     }
 
     // After a fork the blocks belong to the parent: drops them without writing to them.
     void forget() noexcept { *this = RecordStream{}; }
 
   private:
-    [[nodiscard]] uint8_t *whole_end() const noexcept {
-        return TraceFile::payload(block_) + REAP_PAYLOAD_BYTES;
+    // Whether the current block is a short one within another.
+    [[nodiscard]] bool is_within() const noexcept {
+        return limit_ != TraceFile::payload(block_) + REAP_PAYLOAD_BYTES;
+    }
+
+    void begin_at(reap_block_header *block, uint32_t room) noexcept {
+        block_ = block;
+        ++sequence_;
+        cursor_ = TraceFile::payload(block_);
+        end_ = cursor_ + room;
+        last_address_ = 0;
+        unstamped_ = kMostUnstamped;
     }
 
     // Allocates a block's pages on demand, doubling them each time, so that a process that writes little uses
     // little disk space.
     [[gnu::noinline, gnu::cold]] bool extend(TraceFile &trace, size_t most) noexcept {
-        if (static_cast<size_t>(whole_end() - cursor_) < most || end_ == whole_end()) return false;
+        if (static_cast<size_t>(limit_ - cursor_) < most || end_ == limit_) return false;
         uint8_t *begin = TraceFile::payload(block_);
         uint8_t *wanted = begin + 2 * (end_ - begin);
         if (wanted < cursor_ + most) wanted = cursor_ + most;
-        if (wanted > whole_end()) wanted = whole_end();
+        if (wanted > limit_) wanted = limit_;
         if (!trace.allocate_pages(block_, static_cast<uint32_t>(end_ - begin),
                                   static_cast<uint32_t>(wanted - begin))) {
             return false;
@@ -108,19 +131,17 @@ class RecordStream {
         // The event that needs the block may have been stamped earlier: adding a block takes time.
         if (last_ticks_ == 0) last_ticks_ = owner.began;
         auto room = static_cast<uint32_t>(most);
-        block_ = trace.add_block(kind, owner, sequence_, last_ticks_, room);
-        if (block_ == nullptr) return nullptr;
-        ++sequence_;
-        cursor_ = TraceFile::payload(block_);
-        end_ = cursor_ + room;
-        last_address_ = 0;
-        unstamped_ = kMostUnstamped;
+        reap_block_header *const block = trace.add_block(kind, owner, sequence_, last_ticks_, room);
+        if (block == nullptr) return nullptr;
+        begin_at(block, room);
+        limit_ = cursor_ + REAP_PAYLOAD_BYTES;
         return cursor_;
     }
 
     reap_block_header *block_ = nullptr;
     uint8_t *cursor_ = nullptr;
-    uint8_t *end_ = nullptr;
+    uint8_t *end_ = nullptr;   // of what may be written to
+    uint8_t *limit_ = nullptr; // of the block
     uint64_t last_ticks_ = 0;
     uint64_t last_address_ = 0;
     uint32_t sequence_ = 0;

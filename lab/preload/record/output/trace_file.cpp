@@ -61,6 +61,10 @@ bool TraceFile::map_header(int descriptor) noexcept {
 }
 
 uint32_t TraceFile::next_image() noexcept {
+    if (child_.has_image) {
+        child_.has_image = false;
+        return child_.image;
+    }
     return __atomic_fetch_add(&header_->next_image, 1, __ATOMIC_RELAXED);
 }
 
@@ -147,6 +151,15 @@ void TraceFile::before_fork() noexcept {
         window_ != nullptr && next >= window_first_ && next + kKept < window_first_ + window_blocks_;
     if (!serves) map_window(next, kWindowForForks);
     window_lock_.unlock();
+    child_ = {next_block(), next_image(), true};
+}
+
+// 0: the file was truncated, and has grown again.
+uint64_t TraceFile::next_block() noexcept {
+    if (child_.block == 0) return __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+    const uint64_t index = child_.block;
+    child_.block = 0;
+    return index;
 }
 
 // Unmaps the blocks that were not taken. Those that this process took are unmapped when full; those of its
@@ -232,7 +245,7 @@ reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner
     if (sandbox_ != nullptr) {
         memory = take_reserved();
     } else {
-        const uint64_t index = lost() ? 0 : __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+        const uint64_t index = lost() ? 0 : next_block();
         if (unlikely(index == 0)) { // as in a file that was truncated, and has grown again
             lose_pages();
             return nullptr;
@@ -260,6 +273,12 @@ reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner
         room = static_cast<uint32_t>(((REAP_BLOCK_HEADER_BYTES + room + kPage - 1) & ~(kPage - 1)) -
                                      REAP_BLOCK_HEADER_BYTES);
     }
+    return make_head(memory, kind, owner, sequence, base);
+}
+
+reap_block_header *TraceFile::make_head(uint8_t *place, reap_block_kind kind, const Owner &owner,
+                                        uint32_t sequence, uint64_t base) noexcept {
+    auto *block = reinterpret_cast<reap_block_header *>(place);
     block->kind = static_cast<uint16_t>(kind);
     block->pid = owner.pid;
     block->tid = owner.tid;
@@ -273,10 +292,10 @@ reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner
     return block;
 }
 
-void TraceFile::seal(reap_block_header *block) noexcept {
+void TraceFile::seal(reap_block_header *block, bool within) noexcept {
     block->checksum = XXH3_64bits_withSeed(payload(block), block->committed, block->image);
     block->flags = REAP_BLOCK_SEALED;
-    if (sandbox_ == nullptr) munmap(block, REAP_BLOCK_BYTES);
+    if (sandbox_ == nullptr && !within) munmap(block, REAP_BLOCK_BYTES);
 }
 
 } // namespace reap::preload

@@ -35,7 +35,7 @@ class TraceFile {
     [[nodiscard]] uint32_t sampler() const noexcept { return header_->sampler; }
     [[nodiscard]] uint32_t sampler_period_us() const noexcept { return header_->sampler_period_us; }
 
-    // The next process image of the tree.
+    // The number of a new process image of the tree.
     uint32_t next_image() noexcept;
 
     // A new block with its header filled in; null if the file cannot grow or be mapped, with the reason in
@@ -56,15 +56,26 @@ class TraceFile {
     [[nodiscard]] bool in_sandbox() const noexcept { return sandbox_ != nullptr; }
 
     // A child takes its blocks from an inherited mapping, because making one would cost it as much as the
-    // rest of its recording. The mapping is made here, in the parent, once for many children.
+    // rest of its recording. The mapping is made here, in the parent, once for many children. So that the
+    // child need not map the header's page, the parent also takes its image number and first block for it.
+    // If the fork fails, both stay unused.
     void before_fork() noexcept;
-    void after_fork_in_child() noexcept { window_lock_.reset(); }
+    void after_fork_in_parent() noexcept { child_ = {}; }
+    // `prepared`: by the fork that made this child, and not past the handlers.
+    void after_fork_in_child(bool prepared) noexcept {
+        window_lock_.reset();
+        if (!prepared) child_ = {};
+    }
 
     // Converts a time of CLOCK_MONOTONIC to ticks.
     [[nodiscard]] uint64_t ticks(uint64_t monotonic_ns) const noexcept;
 
-    // Writes a full block's checksum and unmaps it.
-    void seal(reap_block_header *block) noexcept;
+    // Writes the head of a block at `place`, where all else of it is 0.
+    static reap_block_header *make_head(uint8_t *place, reap_block_kind kind, const Owner &owner,
+                                        uint32_t sequence, uint64_t base) noexcept;
+
+    // Writes a full block's checksum and unmaps it, unless it is within another.
+    void seal(reap_block_header *block, bool within) noexcept;
 
     static uint8_t *payload(reap_block_header *block) noexcept {
         return reinterpret_cast<uint8_t *>(block) + REAP_BLOCK_HEADER_BYTES;
@@ -93,6 +104,13 @@ class TraceFile {
         uint8_t *blocks;
     };
 
+    // What was taken for the child of a fork; block 0: nothing.
+    struct ForChild {
+        uint64_t block = 0;
+        uint32_t image = 0;
+        bool has_image = false;
+    };
+
     // Increased by the launcher.
     [[nodiscard]] uint64_t file_blocks() const noexcept {
         return __atomic_load_n(&header_->file_blocks, __ATOMIC_ACQUIRE);
@@ -101,6 +119,7 @@ class TraceFile {
     bool map_header(int descriptor) noexcept;
     uint8_t *map_blocks(uint64_t index, uint32_t count) noexcept;
     uint8_t *map_by_path(uint64_t index) noexcept;
+    uint64_t next_block() noexcept;
     uint8_t *take_reserved() noexcept;
     uint8_t *take_from_window(uint64_t index) noexcept;
     uint8_t *take_from_new_window(uint64_t index) noexcept;
@@ -119,6 +138,7 @@ class TraceFile {
     uint64_t window_first_ = 0;
     uint32_t window_blocks_ = 0;
     uint64_t window_taken_ = 0; // a bit per block that was ever taken
+    ForChild child_;
     FutexLock window_lock_;
 
     char path_[4096] = {};
