@@ -35,7 +35,7 @@ struct Damage {
 class BlockFile {
   public:
     // Opens a trace, which may be compressed, and reads the heads of its blocks. A short one comes before the
-    // block that it is within. Throws std::system_error when it cannot be read and BadTrace when it is no trace.
+    // block that it is within. Throws std::system_error when it cannot be read, BadTrace when it is no trace.
     explicit BlockFile(const std::string &path);
 
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
