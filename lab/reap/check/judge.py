@@ -8,6 +8,7 @@ at least half of its runs keep the limit, whatever the distribution of its figur
 import re
 from collections.abc import Sequence
 
+from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Estimate
 from reap.base.text import did_you_mean, printable
@@ -113,8 +114,8 @@ def notes(
             said.append(f"The baseline was recorded with --depth {baseline.depth}, and this with {depth}.")
         if len(baseline.runs) < len(runs):
             said.append(
-                f"The baseline has {len(baseline.runs)} of the {len(runs)} runs of this check: where figures "
-                "vary from run to run, make it with as many (--update --runs N)."
+                f"The baseline has {units.many(len(baseline.runs), 'run')}, and this check {len(runs)}: "
+                "where figures vary from run to run, make it with as many (--update --runs N)."
             )
     said += [
         f"The suppression {each.pattern} matches nothing that is live at exit."

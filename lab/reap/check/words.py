@@ -52,7 +52,7 @@ def sentence(held: Judged) -> str:
         return f"{figure} {found} may exceed its limit {allowed}: inconclusive"
     if held.verdict == "kept":
         return f"{figure} {found} keeps its limit {allowed}"
-    runs = f", in each of {len(held.values)} runs" if len(held.values) > 1 else ""
+    runs = f", in each of {units.many(len(held.values), 'run')}" if len(held.values) > 1 else ""
     return f"{figure} {found} exceeds its limit {allowed}{runs}"
 
 

@@ -151,10 +151,12 @@ def layout(struct: str) -> dict[str, tuple[int, int]]:
     assert body is not None
     plain = re.sub(r"/\*.*?\*/", "", body[1], flags=re.DOTALL)
     values, fields, at = header_values(), {}, 0
-    for bits, name, count in re.findall(r"(?:uint(\d+)_t|char)\s+(\w+)(?:\[(\w+)\])?;", plain):
-        width = int(bits or 8) // 8
-        at = (at + width - 1) // width * width
-        size = width * (values[count] if count else 1)
+    field = re.compile(r"(?:uint(\d+)_t|char|struct (\w+))\s+(\w+)(?:\[(\w+)\])?;")
+    for bits, inner, name, count in field.findall(plain):
+        within = layout(inner).values() if inner else [(0, int(bits or 8) // 8)]
+        unit = max(size for _, size in within)
+        at = (at + unit - 1) // unit * unit
+        size = max(offset + size for offset, size in within) * (values[count] if count else 1)
         fields[name] = (at, size)
         at += size
     return fields

@@ -177,7 +177,7 @@ def test_a_full_disk_stops_the_recording_and_not_the_program(tmp_path, depth):
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", disk], check=True)
     try:
-        words = [target("processes"), "quick", "20"] if depth == "triage" else [program("busy")]
+        words = [target("processes"), "quick", "200"] if depth == "triage" else [program("busy")]
         done = reap("record", "-d", depth, "-o", str(disk / "x.reap"), "--", *words)
         assert done.returncode == 0, done.stderr
         said = reap("show", str(disk / "x.reap"))

@@ -139,7 +139,7 @@ def _ended(outcome: Outcome, output: Path) -> str:
 def _said(item: pytest.Item, exceeded: dict[str, float], limits: dict[str, float], runs: int) -> str:
     lines = [
         f"reap: {figure} {_amount(figure, value)} exceeds its limit {_amount(figure, limits[figure])}"
-        + (f", in each of {runs} runs" if runs > 1 else "")
+        + (f", in each of {units.many(runs, 'run')}" if runs > 1 else "")
         for figure, value in exceeded.items()
     ]
     again = shlex.join(
