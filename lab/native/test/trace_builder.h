@@ -160,7 +160,7 @@ class TraceBuilder {
                            const Payload &payload) {
         const reap_block_header head = make_head(kind, where, payload.bytes().size());
         std::memcpy(place, &head, sizeof head);
-        std::memcpy(place + sizeof head, payload.bytes().data(), payload.bytes().size());
+        std::copy(payload.bytes().begin(), payload.bytes().end(), place + sizeof head);
     }
 
     // The bytes of block `index`, to be damaged.
