@@ -83,8 +83,8 @@ const std::vector<unsigned char> &ZstdFile::frame(size_t number) {
 size_t ZstdFile::read_at(void *out, size_t length, uint64_t offset) {
     if (!compressed_) return file_.read_at(out, length, offset);
     size_t done = 0;
-    auto next = std::upper_bound(frames_.begin(), frames_.end(), offset,
-                                 [](uint64_t at, const Frame &frame) { return at < frame.begin; });
+    const auto next = std::upper_bound(frames_.begin(), frames_.end(), offset,
+                                       [](uint64_t at, const Frame &frame) { return at < frame.begin; });
     for (auto number = static_cast<size_t>(next - frames_.begin()); done < length; ++number) {
         if (number == 0 || number > frames_.size()) break;
         const std::vector<unsigned char> &bytes = frame(number - 1);

@@ -82,7 +82,7 @@ class LiveTable {
         if (filled_ >= most_) [[unlikely]]
             lay_anew();
         const uint64_t hash = hash_of(address);
-        const uint8_t tag = this->tag(hash);
+        const uint8_t tag = LiveTable::tag(hash);
         size_t place = SIZE_MAX;
         for (size_t group = home(hash);; group = (group + kGroup) & mask_) {
             const uint64_t control = controls(group);

@@ -204,7 +204,10 @@ const CompiledCode *Definitions::compiled(uint32_t image, uint64_t address) cons
         const ImageInfo &info = images_[static_cast<size_t>(at)];
         const auto behind = [address](const CompiledCode &code) { return code.start <= address; };
         auto next = std::partition_point(info.compiled.begin(), info.compiled.end(), behind);
-        if (next != info.compiled.begin() && address < (--next)->end) return &*next;
+        if (next != info.compiled.begin()) {
+            --next;
+            if (address < next->end) return &*next;
+        }
         if (info.parent < 0 || info.parent >= info.number) return nullptr;
         at = find(static_cast<uint32_t>(info.parent));
     }

@@ -60,7 +60,7 @@ bool StackReach::may_follow_elsewhere(uint64_t at) noexcept {
     return true;
 }
 
-constinit CodeRange own_code_range;
+constinit CodeRange own_code_range{};
 
 CodeRange find_own_code() noexcept {
     dl_find_object here{};

@@ -51,7 +51,7 @@ void Capture::keep_tail(const char *data, std::size_t length) {
     std::memcpy(tail_, data + first, length - first);
 }
 
-void Capture::append(const char *data, std::size_t length) {
+void Capture::append(const char *data, std::size_t length) const {
     if (file_ < 0 || bytes_ >= most_kept) return;
     if (length > most_kept - bytes_) length = static_cast<std::size_t>(most_kept - bytes_);
     while (length > 0) {

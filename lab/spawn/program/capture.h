@@ -43,7 +43,7 @@ class Capture {
 
   private:
     void keep_tail(const char *data, std::size_t length);
-    void append(const char *data, std::size_t length);
+    void append(const char *data, std::size_t length) const;
 
     int fd_ = -1;
     int file_ = -1;

@@ -127,15 +127,15 @@ def test_every_variant_and_peer_runs_and_prints_the_same(name):
 
 
 @pytest.mark.workloads
-@pytest.mark.parametrize("name", [name for name in PREPARED if card.load(name).emulated is not None])
-def test_what_shows_drag_prints_what_the_program_does(name):
-    need(name)
-    quick = card.load(name).quick_scale
-    (custom,) = run.try_variants(name, ["custom"], scale=quick)
-    ready = preparation.prepare(name, preparation.EMULATED, scale=quick)
-    assert ready.argv[0] != "sh", "drag is measured of a single program"
-    shown = run.spawn.run(run.launch_of(ready))
-    assert shown.stdout_digest == custom.outcome.stdout_digest
+def test_what_shows_drag_prints_what_the_program_does():
+    """Of lcc alone, which is not prepared where its repository cannot be reached."""
+    for name in (name for name in PREPARED if card.load(name).emulated is not None):
+        quick = card.load(name).quick_scale
+        (custom,) = run.try_variants(name, ["custom"], scale=quick)
+        ready = preparation.prepare(name, preparation.EMULATED, scale=quick)
+        assert ready.argv[0] != "sh", "drag is measured of a single program"
+        shown = run.spawn.run(run.launch_of(ready))
+        assert shown.stdout_digest == custom.outcome.stdout_digest
 
 
 @pytest.mark.workloads

@@ -108,7 +108,7 @@ bool guards_lost_pages() noexcept { return guarded != nullptr; }
 int change_bus_action(const struct sigaction *action, struct sigaction *old) noexcept {
     const LockGuard guard(lock);
     const struct sigaction before = program_action();
-    if (action != nullptr && !((action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == handle)) {
+    if (action != nullptr && ((action->sa_flags & SA_SIGINFO) == 0 || action->sa_sigaction != handle)) {
         struct sigaction wanted = *action; // may be `old`
         const struct sigaction own = is_ignored(wanted) ? wanted : in_front_of(wanted);
         const int status = real_sigaction(SIGBUS, &own, nullptr);

@@ -33,11 +33,13 @@ bool PythonLocations::grow() noexcept {
     bigger.used_ = used_;
     bigger.slots_ = static_cast<Slot *>(map_private(bigger.capacity_ * sizeof(Slot)));
     if (bigger.slots_ == nullptr) return false;
-    for (size_t at = 0; at < capacity_; ++at) {
-        const Slot &old = slots_[at];
-        if (old.number != 0) bigger.slot(old.instruction, old.code) = old;
+    if (slots_ != nullptr) {
+        for (size_t at = 0; at < capacity_; ++at) {
+            const Slot &old = slots_[at];
+            if (old.number != 0) bigger.slot(old.instruction, old.code) = old;
+        }
+        munmap(slots_, capacity_ * sizeof(Slot));
     }
-    if (slots_ != nullptr) munmap(slots_, capacity_ * sizeof(Slot));
     *this = bigger;
     return true;
 }
