@@ -116,21 +116,21 @@ class MadeUpStack {
         Frame caller;
         switch (rule.cfa) {
         case Cfa::Rsp:
-            caller.sp = sp() + static_cast<int64_t>(rule.cfa_offset);
+            caller.sp = sp() + static_cast<uint64_t>(rule.cfa_offset);
             break;
         case Cfa::Rbp:
-            caller.sp = rbp() + static_cast<int64_t>(rule.cfa_offset);
+            caller.sp = rbp() + static_cast<uint64_t>(rule.cfa_offset);
             break;
         case Cfa::RbpIndirect:
-            caller.sp = word(rbp() + static_cast<int64_t>(rule.cfa_offset));
+            caller.sp = word(rbp() + static_cast<uint64_t>(rule.cfa_offset));
             break;
         default:
             return caller;
         }
         caller.pc = word(caller.sp - 8);
         caller.rbp = rbp();
-        if (rule.rbp == SavedRbp::AtCfa) caller.rbp = word(caller.sp + static_cast<int64_t>(rule.rbp_offset));
-        if (rule.rbp == SavedRbp::AtRbp) caller.rbp = word(rbp() + static_cast<int64_t>(rule.rbp_offset));
+        if (rule.rbp == SavedRbp::AtCfa) caller.rbp = word(caller.sp + static_cast<uint64_t>(rule.rbp_offset));
+        if (rule.rbp == SavedRbp::AtRbp) caller.rbp = word(rbp() + static_cast<uint64_t>(rule.rbp_offset));
         return caller;
     }
 
@@ -183,7 +183,7 @@ int list_functions(dl_phdr_info *info, size_t, void *argument) {
         for (uint32_t row = 0; row < count; ++row) {
             int32_t begin;
             memcpy(&begin, reinterpret_cast<const void *>(at + 12 + 8 * uint64_t{row}), sizeof begin);
-            module.functions.push_back({at + static_cast<int64_t>(begin), 0});
+            module.functions.push_back({at + static_cast<uint64_t>(begin), 0});
         }
         for (size_t f = 0; f + 1 < module.functions.size(); ++f)
             module.functions[f].next = module.functions[f + 1].begin;

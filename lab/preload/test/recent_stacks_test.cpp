@@ -40,7 +40,7 @@ TEST_F(RecentStacksTest, IsFoundWhileNothingHasChanged) {
 }
 
 TEST_F(RecentStacksTest, IsNotFoundWithAnotherReturnAddressAnywhere) {
-    for (const size_t word : {7, 15, 23}) {
+    for (const size_t word : {7u, 15u, 23u}) {
         ++words[word];
         EXPECT_EQ(found(), 0u) << word;
         --words[word];
