@@ -129,7 +129,8 @@ class MadeUpStack {
         }
         caller.pc = word(caller.sp - 8);
         caller.rbp = rbp();
-        if (rule.rbp == SavedRbp::AtCfa) caller.rbp = word(caller.sp + static_cast<uint64_t>(rule.rbp_offset));
+        if (rule.rbp == SavedRbp::AtCfa)
+            caller.rbp = word(caller.sp + static_cast<uint64_t>(rule.rbp_offset));
         if (rule.rbp == SavedRbp::AtRbp) caller.rbp = word(rbp() + static_cast<uint64_t>(rule.rbp_offset));
         return caller;
     }

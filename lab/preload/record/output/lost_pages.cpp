@@ -66,7 +66,7 @@ void handle(int number, siginfo_t *info, void *context) {
     }
     const struct sigaction program = program_action();
     if (is_default(program)) return die(number, info);
-    if ((program.sa_flags & SA_RESETHAND) != 0) {
+    if ((static_cast<unsigned>(program.sa_flags) & SA_RESETHAND) != 0) {
         struct sigaction fresh = program;
         fresh.sa_handler = SIG_DFL;
         const LockGuard guard(lock);
