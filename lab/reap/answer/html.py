@@ -69,6 +69,7 @@ def _page(report: Report, data: str) -> str:
         "\n".join(shell.own(name) for name in SCRIPTS),
     )
     return shell.template("page.html.j2").render(
+        version=report.reap_version,
         report=report,
         title=", ".join(section.title for section in sections) or "no programs",
         question=view.question(report),
@@ -80,6 +81,6 @@ def _page(report: Report, data: str) -> str:
         style=markupsafe.Markup(shell.own("page.css")),  # noqa: S704
         early=markupsafe.Markup(early),  # noqa: S704
         libraries=[markupsafe.Markup(library) for library in libraries],  # noqa: S704
-        script=markupsafe.Markup(ours),  # noqa: S704
+        late=markupsafe.Markup(ours),  # noqa: S704
         data=markupsafe.Markup(data),  # noqa: S704
     )

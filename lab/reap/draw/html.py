@@ -29,7 +29,7 @@ def tied(text: str) -> str:
 
 
 def page(name: str, **words: object) -> str:
-    """A page without figures to be drawn, from a template of ours that extends plain.html.j2."""
+    """A page without figures to be drawn, from a template of ours that extends shell.html.j2."""
     early, late = own("theme.js"), own("toggle.js")
     return template(name).render(
         version=__version__,
