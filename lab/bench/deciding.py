@@ -9,8 +9,8 @@ Parts, all of them without any:
   and how wide intervals are beside those for the same number of rounds fixed beforehand.
 - live: a command against itself, so often; false positives with the upper end of their binomial 95 % CI.
 - detect: a program of 0.3 s against one that does 5 % more, so often: found, and after how many seconds.
-- bias: mimalloc against glibc on ten programs, at the same time on one core and one after another, in so many
-  rounds each: the difference of the two effects, and its mean over programs with its 95 % CI.
+- bias: mimalloc against glibc on eleven programs, at the same time on one core and one after another, in so
+  many rounds each: the difference of the two effects, and its mean over programs with its 95 % CI.
 - hyperfine: the two commands of `detect` in hyperfine and in reap, in turn, a tenth as often.
 
 Each part prints a row or two as it ends. The machine's load is part of the result, so it is printed. Exits

@@ -30,10 +30,10 @@ def limit(figure: str, text: str) -> Limit:
     factors = FACTORS[UNITS[known]]
     found = _AMOUNT.fullmatch(text)
     if found is None or found[2] not in factors:
-        units = ", ".join(each for each in factors if each)
+        known_units = ", ".join(each for each in factors if each)
         raise ReapError(
             f"the limit of {known}, {printable(text)}, is not understood",
-            f"it is a number of at least 0, alone or with one of the units {units}",
+            f"it is a number of at least 0, alone or with one of the units {known_units}",
             ExitCode.USAGE,
         )
     return Limit(figure=known, text=text.strip(), most=float(found[1]) * factors[found[2]], growth=False)

@@ -1,7 +1,5 @@
 """The figures of one run, and the functions with most of each."""
 
-from __future__ import annotations  # the types of reap.native stand in its stub and not in the module
-
 from collections.abc import Sequence
 
 from reap import native
