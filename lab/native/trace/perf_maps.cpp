@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <map>
+#include <set>
 #include <string_view>
 #include <sys/stat.h>
 #include <system_error>
@@ -24,10 +25,14 @@ namespace {
 
 constexpr size_t kLongestName = 4096;
 
+std::string map_of(const std::string &folder, uint32_t pid) {
+    return folder + "/perf-" + std::to_string(pid) + ".map";
+}
+
 // The open map of a process; null where there is none to trust.
 FILE *open_map(const std::string &folder, uint32_t pid, const reap_file_header &header) {
-    const std::string name = folder + "/perf-" + std::to_string(pid) + ".map";
-    const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int descriptor =
+        ::open(map_of(folder, pid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) return nullptr;
     struct stat found{};
     constexpr uint64_t kSecond = 1'000'000'000;
@@ -159,13 +164,20 @@ uint64_t keep_perf_maps(const std::string &path, const std::string &folder) {
     BlockFile trace(path);
     // Its processes still write to it, or nobody can.
     if (trace.header().finished == 0 || trace.compressed()) return 0;
-    const Definitions definitions(trace);
     std::map<uint32_t, uint32_t> sequences; // of each image, the next
+    std::set<uint32_t> processes;
     for (const BlockInfo &block : trace.blocks()) {
         if (block.head.kind != REAP_BLOCK_DEFINITIONS) continue;
+        processes.insert(block.head.pid);
         uint32_t &next = sequences[block.head.image];
         next = std::max(next, block.head.sequence + 1);
     }
+    // Few programs write maps: the others' definitions need not be decoded.
+    const bool has_map = std::any_of(processes.begin(), processes.end(), [&folder](uint32_t pid) {
+        return ::access(map_of(folder, pid).c_str(), F_OK) == 0;
+    });
+    if (!has_map) return 0;
+    const Definitions definitions(trace);
     uint64_t named = 0;
     Appender out(path, trace);
     for (const ImageInfo &image : definitions.images()) {
