@@ -72,13 +72,13 @@ uint64_t digest(uint64_t lines, uint64_t size, uint64_t filename, const PythonLa
 CodeIdentity identity_of(const PythonLayout &layout, uint64_t code) noexcept {
     const uint64_t lines = word_at(code + layout.code_linetable);
     const uint64_t size = word_at(lines + kVarSize);
+    const uint64_t filename = word_at(code + layout.code_filename);
     return {code,
-            word_at(code + layout.code_filename),
+            filename,
             word_at(code + layout.code_qualname),
             lines,
             size << 32 | half_word_at(code + layout.code_firstlineno),
-            layout.code_version != 0 ? half_word_at(code + layout.code_version)
-                                     : digest(lines, size, word_at(code + layout.code_filename), layout)};
+            digest(lines, size, filename, layout)};
 }
 
 uint32_t line_of(const PythonLayout &layout, uint64_t code, uint64_t instruction) noexcept {

@@ -14,9 +14,8 @@ struct CodeIdentity {
     uint64_t filename;
     uint64_t qualname;
     uint64_t linetable;
-    uint64_t lines; // length of the table of lines, first line
-    uint64_t
-        digest; // the code's version, or where there is none, of texts that code in its place may differ in
+    uint64_t lines;  // length of the table of lines, first line
+    uint64_t digest; // of texts that code in its place may differ in
     bool operator==(const CodeIdentity &) const noexcept = default;
 };
 

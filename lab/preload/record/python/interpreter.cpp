@@ -12,7 +12,6 @@
 namespace reap::preload {
 namespace {
 
-constexpr uint8_t kOwnedByCStack = 3;
 constexpr uint64_t kObjectType = 8;
 
 // A word of memory that may not be mapped.
@@ -52,10 +51,10 @@ size_t PythonInterpreter::frames(PythonFrame (&out)[kMostPythonFrames]) noexcept
     if (state == 0) return 0;
     if (unlikely(status_ != PythonStatus::Merged)) {
         uint64_t current = 0;
-        if (!read_word(state + (layout_->cframe != 0 ? layout_->cframe : layout_->current_frame), current)) {
+        if (!read_word(state + layout_->cframe, current)) {
             status_ = PythonStatus::Refused;
         } else {
-            if (layout_->cframe != 0 && !read_word(current + layout_->cframe_current, current)) current = 0;
+            if (!read_word(current + layout_->cframe_current, current)) current = 0;
             if (current == 0) return 0; // it executes no function yet
             status_ = check(state) ? PythonStatus::Merged : PythonStatus::Refused;
         }
@@ -66,28 +65,11 @@ size_t PythonInterpreter::frames(PythonFrame (&out)[kMostPythonFrames]) noexcept
     }
     const PythonLayout &at = *layout_;
     if (word_at(state + at.thread_id) != static_cast<uint64_t>(pthread_self())) return 0;
-    uint64_t call = at.cframe != 0 ? word_at(state + at.cframe) : 0;
-    uint64_t frame = word_at(at.cframe != 0 ? call + at.cframe_current : state + at.current_frame);
+    uint64_t call = word_at(state + at.cframe);
+    uint64_t frame = word_at(call + at.cframe_current);
     size_t count = 0;
-    size_t begin = 0; // of the functions that one call of the interpreter executes
     while (frame != 0 && count != kMostPythonFrames) {
-        bool entry;
-        if (at.frame_entry != 0) {
-            entry = *reinterpret_cast<const uint8_t *>(frame + at.frame_entry) != 0;
-        } else {
-            const bool own = *reinterpret_cast<const uint8_t *>(frame + at.frame_owner) == kOwnedByCStack;
-            if (own) {
-                if (count != 0) out[count - 1].entry = true;
-                if (at.cframe == 0) {
-                    for (; begin != count; ++begin) out[begin].call = frame;
-                } else if (call != 0) {
-                    call = word_at(call + at.cframe_previous);
-                }
-                frame = word_at(frame + at.frame_previous);
-                continue;
-            }
-            entry = false;
-        }
+        const bool entry = *reinterpret_cast<const uint8_t *>(frame + at.frame_entry) != 0;
         out[count++] = {frame, word_at(frame + at.frame_code), word_at(frame + at.frame_instruction), call,
                         entry};
         if (entry && call != 0) call = word_at(call + at.cframe_previous);
@@ -102,39 +84,30 @@ bool PythonInterpreter::check(uint64_t state) const noexcept {
     uint64_t word = 0;
     if (!read_word(state + at.thread_id, word) || word != static_cast<uint64_t>(pthread_self())) return false;
     uint64_t frame = 0;
-    if (at.cframe != 0) {
-        uint64_t call = 0;
-        if (!read_word(state + at.cframe, call) || !read_word(call + at.cframe_current, frame) ||
-            !read_word(call + at.cframe_previous, word))
-            return false;
-    } else if (!read_word(state + at.current_frame, frame)) {
+    uint64_t call = 0;
+    if (!read_word(state + at.cframe, call) || !read_word(call + at.cframe_current, frame) ||
+        !read_word(call + at.cframe_previous, word))
         return false;
-    }
     for (size_t depth = 0; frame != 0 && depth < kMostPythonFrames; ++depth) {
         uint64_t code = 0;
-        uint64_t owner = 0;
-        if (!read_word(frame + (at.frame_owner & ~7U), owner)) return false;
-        owner = owner >> (at.frame_owner & 7U) * 8 & 0xff;
-        if (at.frame_entry != 0 || owner != kOwnedByCStack) {
-            uint64_t type = 0;
+        uint64_t type = 0;
+        if (!read_word(frame + (at.frame_entry & ~7U), word) || !read_word(frame + at.frame_code, code) ||
+            !read_word(code + kObjectType, type) || type != reinterpret_cast<uint64_t>(code_type_))
+            return false;
+        const uint16_t names[] = {at.code_filename, at.code_qualname};
+        for (const uint16_t name : names) {
             uint64_t text = 0;
             uint64_t text_type = 0;
-            if (!read_word(frame + at.frame_code, code) || !read_word(code + kObjectType, type) ||
-                type != reinterpret_cast<uint64_t>(code_type_))
-                return false;
-            const uint16_t names[] = {at.code_filename, at.code_qualname};
-            for (const uint16_t name : names) {
-                if (!read_word(code + name, text) || !read_word(text + kObjectType, text_type) ||
-                    text_type != reinterpret_cast<uint64_t>(text_type_))
-                    return false;
-            }
-            uint64_t instruction = 0;
-            uint64_t lines = 0;
-            if (!read_word(frame + at.frame_instruction, instruction) ||
-                instruction + 64 < code + at.code_bytes || instruction > code + (UINT64_C(1) << 28) ||
-                !read_word(code + at.code_linetable, lines) || !read_word(lines, word))
+            if (!read_word(code + name, text) || !read_word(text + kObjectType, text_type) ||
+                text_type != reinterpret_cast<uint64_t>(text_type_))
                 return false;
         }
+        uint64_t instruction = 0;
+        uint64_t lines = 0;
+        if (!read_word(frame + at.frame_instruction, instruction) ||
+            instruction + 64 < code + at.code_bytes || instruction > code + (UINT64_C(1) << 28) ||
+            !read_word(code + at.code_linetable, lines) || !read_word(lines, word))
+            return false;
         if (!read_word(frame + at.frame_previous, frame)) return false;
     }
     return true;

@@ -5,26 +5,24 @@
 
 namespace reap::preload {
 
-// Offsets in bytes. In CPython's words: a thread state has a current frame; a frame has its caller, its code
-// and the instruction that it executes; code has names and a table of lines.
+// Offsets in bytes. In CPython's words: a thread state has the innermost call of the interpreter, which lies
+// on the C stack and has the current frame; a frame has its caller, its code and the instruction that it
+// executes; code has names and a table of lines.
 struct PythonLayout {
     uint16_t thread_id; // pthread_self() of the state's thread
-    uint16_t cframe;    // of each call of the interpreter, on the C stack, innermost first; 0: there is none
+    uint16_t cframe;    // of each call of the interpreter, innermost first
     uint16_t cframe_current;
     uint16_t cframe_previous;
-    uint16_t current_frame; // of the thread state, if there is no cframe
 
     uint16_t frame_code;
     uint16_t frame_previous;
     uint16_t frame_instruction;
-    uint16_t frame_entry; // whether C called the frame; 0: a frame without code, on the C stack, follows then
-    uint16_t frame_owner;
+    uint16_t frame_entry; // whether C called the frame
 
     uint16_t code_firstlineno;
     uint16_t code_filename;
     uint16_t code_qualname;
     uint16_t code_linetable;
-    uint16_t code_version; // a number that no other code has; 0: there is none
     uint16_t code_bytes;
 
     uint16_t ascii_text; // in a string of ASCII, and in one of other characters
