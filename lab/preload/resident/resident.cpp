@@ -31,6 +31,7 @@
 #include <grp.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -60,6 +61,7 @@ Statistics statistics;
 uint64_t heap_begin;
 uint64_t interval;
 pthread_t thread;
+uint32_t poller; // the kernel's number of that thread
 void *thread_stack;
 pid_t owner;
 FutexLock call_lock;
@@ -112,6 +114,7 @@ bool walk(reap_resident_walk &found, const uint64_t (&values)[REAP_RESIDENT_VALU
 }
 
 void *poll_allocator(void *) {
+    poller = thread_id();
     uint64_t next_walk = 0;
     do {
         uint64_t values[REAP_RESIDENT_VALUES];
@@ -223,7 +226,10 @@ bool end_thread() noexcept {
     timespec until{};
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += join_timeout;
-    return pthread_timedjoin_np(thread, nullptr, &until) == 0;
+    if (pthread_timedjoin_np(thread, nullptr, &until) != 0) return false;
+    // It is joined when it no longer uses memory, and is one of the process's threads a little longer.
+    while (raw_call(SYS_tgkill, getpid(), static_cast<long>(poller), 0) == 0) sched_yield();
+    return true;
 }
 
 void restart_thread() noexcept {

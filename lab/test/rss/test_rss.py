@@ -227,6 +227,22 @@ def test_a_program_may_change_its_namespaces(tmp_path, what):
     assert (status, out, err) == (0, "inside\n", "")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="without root a container may forbid namespaces")
+def test_each_of_many_programs_may_change_its_namespace(tmp_path):
+    """A thread that was joined is one of the process's until the kernel has removed it."""
+    if subprocess.run(["unshare", "--user", "true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("such a namespace may not be made here")
+    script = "for i in $(seq 200); do unshare --user true || echo refused; done; echo done"
+    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        status, out, err, _ = asked("sh", "-c", script, folder=tmp_path)
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+    assert (status, out, err) == (0, "done\n", "")
+
+
 @pytest.mark.parametrize("status", [0, 3])
 def test_a_program_that_ends_before_it_is_seen_keeps_its_status(tmp_path, status):
     """A look comes before the program, or after it: both are the program's own status."""
