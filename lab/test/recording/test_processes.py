@@ -49,6 +49,16 @@ def test_forks_of_a_program_whose_other_threads_allocate(tmp_path, depth):
     assert len(done.profile.processes) == 31
 
 
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_child_and_a_thread_of_its_parent_never_share_a_block(tmp_path, depth):
+    """The parent takes a block for its child before the fork; a thread that began meanwhile took it, too."""
+    done = processes(tmp_path, depth, "starts", 300)
+    damage = done.recording.damage()
+    assert not damage, damage
+    assert objects_of(done, 2002) == 30000
+    assert len(done.profile.processes) == 301
+
+
 def test_two_hundred_quick_children(tmp_path):
     done = processes(tmp_path, "triage", "quick", 200)
     assert objects_of(done, 2002) == 200

@@ -3,6 +3,7 @@
 //
 //     processes fork       a child (2002 bytes) goes on beside its parent (2001)
 //     processes threads N  the same N times, while other threads of the parent allocate (2003)
+//     processes starts N   the same N times, while threads of the parent start, allocate (2003) and end
 //     processes quick N    N children with one block each (2002), one after another, ended by _exit
 //     processes tiny N     the same with 2 bytes, which are hardly ever a sample
 //     processes beside N   N threads with one block each (2009), all at once
@@ -52,9 +53,29 @@ static void *busy(void *argument) {
     return argument;
 }
 
-static void with_threads(int times) {
+static void *one_block_and_wait(void *barrier) {
+    use(2003, 1);
+    pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+// Eight threads at once, again and again.
+static void *starts(void *argument) {
+    enum { together = 8 };
+    while (!enough) {
+        pthread_t threads[together];
+        pthread_barrier_t barrier;
+        pthread_barrier_init(&barrier, NULL, together);
+        for (int i = 0; i < together; i++) pthread_create(&threads[i], NULL, one_block_and_wait, &barrier);
+        for (int i = 0; i < together; i++) pthread_join(threads[i], NULL);
+        pthread_barrier_destroy(&barrier);
+    }
+    return argument;
+}
+
+static void with_threads(int times, void *run(void *)) {
     pthread_t threads[3];
-    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, busy, NULL);
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, run, NULL);
     while (times-- > 0) {
         const pid_t child = fork();
         if (child == 0) {
@@ -129,7 +150,9 @@ int main(int count, char **words) {
         wait_for(child);
         free(shared);
     } else if (!strcmp(mode, "threads")) {
-        with_threads(times);
+        with_threads(times, busy);
+    } else if (!strcmp(mode, "starts")) {
+        with_threads(times, starts);
     } else if (!strcmp(mode, "quick") || !strcmp(mode, "tiny")) {
         for (int i = 0; i < times; i++) {
             const pid_t child = fork();

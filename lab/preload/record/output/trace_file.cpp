@@ -61,9 +61,9 @@ bool TraceFile::map_header(int descriptor) noexcept {
 }
 
 uint32_t TraceFile::next_image() noexcept {
-    if (child_.has_image) {
-        child_.has_image = false;
-        return child_.image;
+    if (given_.has_image) {
+        given_.has_image = false;
+        return given_.image;
     }
     return __atomic_fetch_add(&header_->next_image, 1, __ATOMIC_RELAXED);
 }
@@ -150,15 +150,35 @@ void TraceFile::before_fork() noexcept {
     const bool serves =
         window_ != nullptr && next >= window_first_ && next + kKept < window_first_ + window_blocks_;
     if (!serves) map_window(next, kWindowForForks);
+    keeps_window_ = true;
+    reserved_ = {next_block(), next_image(), true};
+}
+
+void TraceFile::after_fork_in_parent() noexcept {
+    reserved_ = {};
+    if (!keeps_window_) return;
+    keeps_window_ = false;
     window_lock_.unlock();
-    child_ = {next_block(), next_image(), true};
+}
+
+// Without the lock, another thread of the parent may have been changing the window during the fork.
+void TraceFile::after_fork_in_child(bool by_handler) noexcept {
+    if (by_handler && keeps_window_) {
+        given_ = reserved_;
+    } else {
+        given_ = {};
+        window_ = nullptr;
+    }
+    reserved_ = {};
+    keeps_window_ = false;
+    window_lock_.reset();
 }
 
 // 0: the file was truncated, and has grown again.
 uint64_t TraceFile::next_block() noexcept {
-    if (child_.block == 0) return __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
-    const uint64_t index = child_.block;
-    child_.block = 0;
+    if (given_.block == 0) return __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+    const uint64_t index = given_.block;
+    given_.block = 0;
     return index;
 }
 

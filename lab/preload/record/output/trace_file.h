@@ -58,14 +58,12 @@ class TraceFile {
     // A child takes its blocks from an inherited mapping, because making one would cost it as much as the
     // rest of its recording. The mapping is made here, in the parent, once for many children. So that the
     // child need not map the header's page, the parent also takes its image number and first block for it.
-    // If the fork fails, both stay unused.
+    // If the fork fails, both stay unused. Until the fork has ended, the parent's other threads and signal
+    // handlers take neither these nor blocks of the mapping.
     void before_fork() noexcept;
-    void after_fork_in_parent() noexcept { child_ = {}; }
-    // `prepared`: by the fork that made this child, and not past the handlers.
-    void after_fork_in_child(bool prepared) noexcept {
-        window_lock_.reset();
-        if (!prepared) child_ = {};
-    }
+    void after_fork_in_parent() noexcept;
+    // `by_handler`: by the handlers of fork, so that `before_fork` came before.
+    void after_fork_in_child(bool by_handler) noexcept;
 
     // Converts a time of CLOCK_MONOTONIC to ticks.
     [[nodiscard]] uint64_t ticks(uint64_t monotonic_ns) const noexcept;
@@ -104,7 +102,7 @@ class TraceFile {
         uint8_t *blocks;
     };
 
-    // What was taken for the child of a fork; block 0: nothing.
+    // What the parent took for the child of a fork; block 0: nothing.
     struct ForChild {
         uint64_t block = 0;
         uint32_t image = 0;
@@ -138,7 +136,9 @@ class TraceFile {
     uint64_t window_first_ = 0;
     uint32_t window_blocks_ = 0;
     uint64_t window_taken_ = 0; // a bit per block that was ever taken
-    ForChild child_;
+    ForChild reserved_;         // for the child of the fork in progress; the parent uses none of it
+    ForChild given_;            // in the child: the same
+    bool keeps_window_ = false; // a fork is in progress, and holds the lock
     FutexLock window_lock_;
 
     char path_[4096] = {};
