@@ -168,7 +168,7 @@ const MappedFile *Target::likely_provider() {
     const MappedFile *found = nullptr;
     for (const MappedFile &file : files_) {
         if (is_loader(file.path) || symbols_.named(file.opened, {"malloc"}).empty()) continue;
-        const bool is_libc = !symbols_.named(file.opened, {"__libc_malloc", "__libc_start_main"}).empty();
+        const bool is_libc = !symbols_.named(file.opened, {"__libc_start_main"}).empty();
         if (&file == &files_.front() || !is_libc) return &file;
         found = &file;
     }
@@ -179,8 +179,9 @@ void Target::add_functions(const MappedFile &file, const std::string &prefix,
                            std::vector<AllocatorFunction> &found) {
     std::vector<std::string> names;
     for (const Known &known : kKnown) names.push_back(prefix + known.name);
-    // In these realloc of a null pointer ends in a jump to malloc, which counts it.
-    const bool jumps = !symbols_.named(file.opened, {"__libc_malloc", "__libc_start_main"}).empty();
+    // In glibc, also where it is linked statically, realloc of a null pointer jumps to malloc, which counts
+    // it.
+    const bool jumps = !symbols_.named(file.opened, {"gnu_get_libc_version", "__libc_setup_tls"}).empty();
     for (const auto &[name, range] : symbols_.named(file.opened, names)) {
         const auto known = std::find_if(kKnown.begin(), kKnown.end(),
                                         [&](const Known &each) { return prefix + each.name == name; });

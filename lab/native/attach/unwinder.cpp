@@ -62,7 +62,7 @@ struct Unwinder::Session {
                                           held[ProbeSample::kRsi],
                                           held[ProbeSample::kRdi],
                                           held[ProbeSample::kRbp],
-                                          held[ProbeSample::kSp],
+                                          held[ProbeSample::kSp] + sizeof(uint64_t),
                                           0,
                                           0,
                                           0,
@@ -71,7 +71,7 @@ struct Unwinder::Session {
                                           held[ProbeSample::kR13],
                                           held[ProbeSample::kR14],
                                           held[ProbeSample::kR15],
-                                          held[ProbeSample::kIp]};
+                                          static_cast<Session *>(own)->caller};
         return dwfl_thread_state_registers(thread, 0, std::size(registers), registers);
     }
     static int add_frame(Dwfl_Frame *frame, void *own) {
@@ -97,6 +97,7 @@ struct Unwinder::Session {
     pid_t process;
     Dwfl *dwfl = nullptr;
     const ProbeSample *sample = nullptr;
+    uint64_t caller = 0; // where unwinding begins
     Stack stack;
 };
 
@@ -124,19 +125,16 @@ const Unwinder::Stack &Unwinder::unwind(const ProbeSample &sample) {
     Session &session = *session_;
     session.sample = &sample;
     session.stack.callers.clear();
+    if (sample.chunks == 0) {
+        session.stack.whole = false;
+        return session.stack;
+    }
+    // At the function's entry its caller is on top of the stack, whatever tables the allocator has.
+    std::memcpy(&session.caller, sample.stack, sizeof session.caller);
     const int end = session.dwfl == nullptr
                         ? -1
                         : dwfl_getthread_frames(session.dwfl, session.process, Session::add_frame, &session);
     session.stack.whole = end == 0;
-    // The first is the allocator's function itself.
-    std::vector<uint64_t> &callers = session.stack.callers;
-    if (!callers.empty()) callers.erase(callers.begin());
-    // At its entry its caller is known by the call itself, whatever the tables say.
-    if (callers.empty() && sample.chunks > 0) {
-        uint64_t caller = 0;
-        std::memcpy(&caller, sample.stack, sizeof caller);
-        callers.push_back(caller);
-    }
     return session.stack;
 }
 

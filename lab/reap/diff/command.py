@@ -84,6 +84,13 @@ def _difference(before: Path, after: Path, by: "Measure", allowed: "list[Allowed
     from reap.recording.read import read
 
     recordings = read(before), read(after)
+    for path, recording in zip((before, after), recordings, strict=True):
+        if recording.header().attached:
+            raise ReapError(
+                f"{path} was recorded from a running process: what is in use is not known",
+                "compare recordings of whole runs: reap record -o FILE -- CMD",
+                ExitCode.USAGE,
+            )
     profiles = [profile(recording, []) for recording in recordings]
     stacks = [joined.stacks_of(recording) for recording in recordings]
     old, new = (

@@ -67,6 +67,7 @@ def export(file: Path, form: str, measure: "Measure | None", output: Path | None
     else:
         reporting.refuse_existing(target, force=force)
     recording = read(file)
+    _require_known(recording, file, form, measure)
     if form == "parquet":
         _write_tables(recording, target, force=force)
     else:
@@ -77,6 +78,23 @@ def export(file: Path, form: str, measure: "Measure | None", output: Path | None
     _warn(recording)
     _say_next(form, target)
     return 0
+
+
+def _require_known(recording: "native.Recording", file: Path, form: str, measure: "Measure | None") -> None:
+    """Throws ReapError for what a recording of a running process does not say."""
+    if not recording.header().attached:
+        return
+    known = ("allocations", "bytes")
+    if (
+        form in _WITHOUT_MEASURE
+        or (form == "speedscope" and measure is None)
+        or measure not in (None, *known)
+    ):
+        raise ReapError(
+            f"{file} was recorded from a running process: only allocations and bytes are known",
+            f"reap export --to {'speedscope' if form in _WITHOUT_MEASURE else form} --of bytes {file}",
+            ExitCode.USAGE,
+        )
 
 
 def _say_next(form: str, target: Path) -> None:

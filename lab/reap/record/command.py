@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from reap.commandline.size import SIZE
 
@@ -38,9 +39,19 @@ from reap.commandline.size import SIZE
     metavar="SIZE",
     help="Stop writing events when the file has this size (64M, 2G); totals stay exact.",
 )
+@click.option("--pid", type=click.IntRange(min=1), help="Watch this running process instead of running CMD.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10,
+    show_default=True,
+    help="With --pid: how long.",
+)
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
+@click.pass_context
 def record(
+    context: click.Context,
     command: tuple[str, ...],
     output: Path | None,
     depth: str,
@@ -49,6 +60,8 @@ def record(
     python: bool,
     compress: bool,
     max_size: int,
+    pid: int | None,
+    seconds: float,
     force: bool,
 ) -> int:
     """Record every allocation of a program into a file.
@@ -59,8 +72,14 @@ def record(
 
     The file can be read at any time, even if the program crashes. Exits with CMD's own status.
 
+    --pid watches a process that runs already: where it allocates, what sizes and how often, all estimated.
+    Nothing is loaded into it: the kernel counts its calls by uprobes, now and then, at about 5 % of its CPU
+    time. Requires root, or CAP_PERFMON and CAP_BPF. Exits with 126 where that is refused, and with 127 where
+    there is no such process.
+
     \b
         reap record -o perl.reap -- perl script.pl
+        reap record -o redis.reap --pid $(pidof -s redis-server) --seconds 30
         reap show perl.reap
     """  # noqa: D301 - click wants the character itself
     from reap.allocators import catalog
@@ -71,6 +90,10 @@ def record(
     from reap.launch.records import Launch
     from reap.recording import record as recording
 
+    if pid is not None:
+        return _attach(context, pid, seconds, output, force=force)
+    if _given(context, "seconds"):
+        raise ReapError("--seconds requires --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
     chosen = catalog.parse(allocator) if allocator else []
     if len(chosen) > 1:
         raise ReapError("only one allocator can be recorded at a time", "name one", ExitCode.USAGE)
@@ -104,3 +127,48 @@ def record(
     reporting.say_written("the recording", path)
     reporting.say_next(["reap", "show", str(path)])
     return status
+
+
+_OF_A_COMMAND = {
+    "command": "CMD",
+    "depth": "--depth",
+    "allocator": "--allocator",
+    "timeout": "--timeout",
+    "python": "--python",
+    "compress": "--compress",
+    "max_size": "--max-size",
+}
+"""What must not be used with --pid."""
+
+
+def _given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def _attach(context: click.Context, pid: int, seconds: float, output: Path | None, *, force: bool) -> int:
+    """Records a running process. Throws ReapError."""
+    from reap.base import units
+    from reap.base.errors import ExitCode, ReapError
+    from reap.commandline import reporting
+    from reap.launch.process import attach as processes
+    from reap.recording import attach as attaching
+
+    for name, option in _OF_A_COMMAND.items():
+        if _given(context, name):
+            raise ReapError(
+                f"{option} must not be used with --pid", f"reap record --pid {pid}", ExitCode.USAGE
+            )
+    reporting.require_file(output)
+    command = processes.command_of(pid)
+    path = output or Path(f"{reporting.name_of(command) if command else f'pid{pid}'}.reap")
+    outcome = attaching.attach(pid, seconds, path, force=force)
+    if outcome.ended:
+        click.echo(f"note: process {pid} ended while it was watched", err=True)
+    click.echo(
+        f"each call that met a probe cost the process {units.duration(outcome.call_ns * 1e-9)}; "
+        f"all together {units.percent(outcome.overhead)} of its CPU time",
+        err=True,
+    )
+    reporting.say_written("the recording", path)
+    reporting.say_next(["reap", "show", str(path)])
+    return int(ExitCode.OK)

@@ -57,7 +57,7 @@ def record(
     throws.
     """
     trace = native_name(path.absolute())
-    _make_room(path, force=force)
+    make_room(path, force=force)
     who, period = sampler(by_timer=sampling.check().samples == 0)
     try:
         native.create_trace(
@@ -123,7 +123,8 @@ def finish(path: Path) -> int:
         ) from error
 
 
-def _make_room(path: Path, *, force: bool) -> None:
+def make_room(path: Path, *, force: bool) -> None:
+    """Removes what is at `path` with `force`. Throws ReapError where something is that may not be removed."""
     if not os.path.lexists(path):
         return
     if not force:

@@ -133,6 +133,29 @@ class Requests(Record):
     """In the order of their first requests. Empty where the program named none."""
 
 
+class Attached(Record):
+    """How a running process was watched: in windows, whose calls stand for the time between them, too."""
+
+    windows: int
+    share: float
+    """Of the time, 0 to 1: how long calls were watched."""
+    calls: int
+    """Calls that met a probe."""
+    overhead: float
+    """CPU time that probes cost the process, to its own: 0.05 is 5 %. By what a probe costs, measured when
+    watching began."""
+    cpu_within: float
+    """CPU time of the process for each second within windows, ..."""
+    cpu_between: float
+    """... and between them, where it runs as usual."""
+    slowed: int
+    """Windows in which probes took nearly all of its CPU time: rates are at least what is said."""
+    lost: int
+    """Samples that the kernel had no room for."""
+    broken: int
+    """Samples whose stack does not reach the first function of the thread."""
+
+
 class Profile(Record):
     """Everything that `reap show` says of a recording."""
 
@@ -162,5 +185,8 @@ class Profile(Record):
     """Sampled allocations behind the estimates; 0 in a full recording."""
     requests: Requests | None = None
     """None of a program that marks none."""
+    attached: Attached | None = None
+    """Of a recording of a running process: everything is an estimate, and nothing is known of lifetimes and
+    of what is in use."""
     notes: list[str] = []
     """What a reader must know: troubles, truncation, what was not recorded."""

@@ -16,6 +16,7 @@ from reap.draw.terminal import heading, notes, pairs
 from reap.recording.records import Profile
 from reap.show.words import (
     REQUEST_COLUMNS,
+    attached_rows,
     estimate,
     lifetime_label,
     request_rows,
@@ -30,11 +31,10 @@ _BAR = 28
 
 def render(console: Console, profile: Profile) -> None:
     """Print every part that was recorded."""
-    depth = (
-        "every event"
-        if profile.depth == "full"
-        else f"triage: counts exact, ~ from {units.whole(profile.samples)} samples"
-    )
+    samples = units.whole(profile.samples)
+    depth = "every event" if profile.depth == "full" else f"triage: counts exact, ~ from {samples} samples"
+    if profile.attached is not None:
+        depth = f"of a running process: all figures from {samples} samples"
     console.print(Text(f"Recorded over {units.duration(profile.seconds)} ({depth})", style="bold"))
     console.print(Text(f"  {printable(shlex.join(profile.command))}", style="dim"), soft_wrap=True)
     _totals(console, profile)
@@ -64,6 +64,10 @@ def _requests(console: Console, profile: Profile) -> None:
 def _totals(console: Console, profile: Profile) -> None:
     rate = profile.totals.total_objects / profile.seconds if profile.seconds > 0 else math.nan
     heading(console, "Totals")
+    if profile.attached is not None:
+        speed = ("Allocations per second", f"~{units.count(rate)}")
+        pairs(console, [*attached_rows(profile, profile.attached), speed])
+        return
     pairs(
         console,
         [
@@ -159,7 +163,8 @@ def _sites(console: Console, profile: Profile) -> None:
         f"by bytes, {estimated}shares of all; {len(shown)} of {len(profile.sites)}",
     )
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("bytes", "objects", "temp."):
+    lives = profile.attached is None
+    for name in ("bytes", "objects", *(["temp."] if lives else [])):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("site", overflow="fold")
     room = max(40, console.width - 28)
@@ -170,7 +175,7 @@ def _sites(console: Console, profile: Profile) -> None:
         table.add_row(
             units.percent(_part(site.bytes, totals.total_bytes)),
             units.percent(_part(site.objects, totals.total_objects)),
-            units.percent(_part(site.temporary, site.objects)),
+            *([units.percent(_part(site.temporary, site.objects))] if lives else []),
             where,
         )
     console.print(Padding(table, (0, 0, 0, 2)))
@@ -182,7 +187,7 @@ def _part(value: float, whole: float) -> float:
 
 def _calls(console: Console, profile: Profile) -> None:
     if profile.calls:
-        heading(console, "Calls")
+        heading(console, "Calls", "" if profile.attached is None else "estimated")
         text = ", ".join(
             f"{printable(name)} {units.whole(n)}"
             for name, n in sorted(profile.calls.items(), key=lambda c: -c[1])

@@ -1,6 +1,7 @@
 """What the page shows of a profile, as plain strings; the template places them."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from reap.answer import labels
@@ -28,6 +29,9 @@ class ProfileView:
     """A profile's section."""
 
     full: bool
+    attached: bool
+    columns: list[str]
+    """Of sites, behind their names."""
     tiles: list[tuple[str, str, str]]
     figures: list[Figure]
     sites: list[SiteRow]
@@ -41,6 +45,8 @@ def view(profile: Profile) -> ProfileView:
     """The section's words and figures."""
     return ProfileView(
         full=profile.depth == "full",
+        attached=profile.attached is not None,
+        columns=["Share", "Bytes", "Objects"] + ([] if profile.attached else ["Temporary", "Live at peak"]),
         tiles=_tiles(profile),
         figures=figures.of_profile(profile),
         sites=[_site(site, profile) for site in profile.sites],
@@ -53,6 +59,8 @@ def view(profile: Profile) -> ProfileView:
 
 def _tiles(profile: Profile) -> list[tuple[str, str, str]]:
     """The columns of Table 3 (OOPSLA 2002): name, figure, and what is to be known of it."""
+    if profile.attached is not None:
+        return [(name, value, "") for name, value in words.attached_rows(profile, profile.attached)]
     totals, share = profile.totals, profile.share
     sampled, how = units.UNKNOWN, "not sampled"
     if share:
@@ -81,13 +89,15 @@ def _tiles(profile: Profile) -> list[tuple[str, str, str]]:
 
 def _site(site: Site, profile: Profile) -> SiteRow:
     totals = profile.totals
-    parts = (
+    parts: tuple[tuple[float, Callable[[float], str]], ...] = (
         (_part(site.bytes, totals.total_bytes), units.percent),
         (site.bytes, units.size),
         (site.objects, units.count),
         (_part(site.temporary, site.objects), units.percent),
         (site.live_at_peak, units.size),
     )
+    if profile.attached is not None:
+        parts = parts[:3]
     return SiteRow(
         function=printable(site.function) or "(no symbol)",
         location=printable(site.location),

@@ -4,7 +4,7 @@ from reap.answer import labels
 from reap.base import units
 from reap.base.records import Estimate
 from reap.base.text import printable
-from reap.recording.records import LifetimeBin, PerRequest, Profile, Totals
+from reap.recording.records import Attached, LifetimeBin, PerRequest, Profile, Totals
 
 _FORMS = {"bytes": units.size, "share": units.percent, "count": units.count}
 
@@ -23,6 +23,22 @@ def span(held: Estimate, show: str) -> str:
 def estimate(held: Estimate, show: str) -> str:
     """Both: a counted value as it is, an estimate as `~12 MiB (11 MiB to 13 MiB)`."""
     return value(held, show) + ("" if held.exact else f" ({span(held, show)})")
+
+
+def attached_rows(profile: Profile, attached: Attached) -> list[tuple[str, str]]:
+    """Totals of a running process, and what watching it cost."""
+    totals = profile.totals
+    share = units.percent(attached.share)
+    within, between = units.percent(attached.cpu_within), units.percent(attached.cpu_between)
+    return [
+        ("Total objects", f"~{units.count(totals.total_objects)}"),
+        ("Average size", f"~{units.size(totals.average_size)}"),
+        ("Total bytes", f"~{units.size(totals.total_bytes)}"),
+        ("In use, lifetimes", "not known: blocks may be older than the recording"),
+        ("Watched", f"{share} of the time, in {units.number(attached.windows, 'window')}"),
+        ("Overhead", f"{units.percent(attached.overhead)} of its CPU time"),
+        ("Cores it used", f"{within} within windows, {between} between"),
+    ]
 
 
 def totals_rows(totals: Totals) -> list[tuple[str, str]]:

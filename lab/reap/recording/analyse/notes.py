@@ -16,6 +16,8 @@ _FEW_FREES = 100
 def notes(recording: native.Recording, depth: str) -> list[str]:
     """One sentence for each trouble, the gravest first; none for a sound recording of an ordinary program."""
     header, whole, images = recording.header(), recording.totals(), recording.images()
+    if header.attached:
+        return [*missing(recording), *_few(whole, depth, attached=True), *_oddities(whole)]
     return [
         *missing(recording),
         *_sampling(recording.instruction_samples(), header),
@@ -30,6 +32,7 @@ def missing(recording: native.Recording) -> list[str]:
     """Of these, what says that something was not recorded."""
     header, whole, images = recording.header(), recording.totals(), recording.images()
     return [
+        *_attached(header),
         *_stopped(header),
         *_damage(recording.damage()),
         *_unfinished(header),
@@ -53,6 +56,28 @@ def _unknown_interpreters(found: list[tuple[int, int, int]]) -> list[str]:
         f"Python's: {_UNKNOWN_CODE.get(reason, 'of an unknown reason')}."
         for version, reason in sorted({(version, reason) for _, version, reason in found})
     ]
+
+
+def _attached(header: native.Header) -> list[str]:
+    if not header.attached:
+        return []
+    seen = header.attach
+    first = "all figures are estimates from windows of time, and lifetimes and what is in use are not known"
+    said = [f"Recorded from a running process: {first}."]
+    if seen.slowed:
+        most = (
+            f"In {seen.slowed} of {seen.windows} windows the probes took nine tenths of the CPU time or more"
+        )
+        said.append(
+            f"{most}: there were at least as many calls as shown. Shares of sites and sizes are right."
+        )
+    if seen.lost:
+        said.append(f"{seen.lost} samples were lost, as there was no room: the others stand for them.")
+    if seen.broken:
+        said.append(
+            f"{seen.broken} stacks are incomplete: deeper than 16 KiB, or through code without unwind tables."
+        )
+    return said
 
 
 def _stopped(header: native.Header) -> list[str]:
@@ -179,8 +204,10 @@ def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[st
     return []
 
 
-def _few(whole: native.Totals, depth: str) -> list[str]:
+def _few(whole: native.Totals, depth: str, *, attached: bool = False) -> list[str]:
     if depth == "triage" and 0 < whole.samples < _ENOUGH_SAMPLES:
+        if attached:
+            return [f"Only {whole.samples} allocations were sampled, so sites are rough; watch for longer."]
         rough = f"Only {whole.samples} allocations were sampled, so sites, lifetimes and peaks are rough"
         return [f"{rough}; --depth full counts them all."]
     return []

@@ -8,6 +8,7 @@ from reap.recording.analyse import estimates, notes, sizes
 from reap.recording.analyse.rates import rates
 from reap.recording.analyse.sites import sites
 from reap.recording.records import (
+    Attached,
     Latency,
     LifetimeBin,
     PerRequest,
@@ -52,7 +53,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         sizes=sizes.bins(recording.sizes()),
         lifetimes=_lifetimes(recording, whole),
         temporary=_temporary(whole, depth),
-        live=[Point(seconds=at, bytes=level) for at, level, _ in moments],
+        live=[] if header.attached else [Point(seconds=at, bytes=level) for at, level, _ in moments],
         resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
         rates=rates(moments, width, objects, whole.samples),
         sites=sites(recording.stacks(_MOST_STACKS), recording.frames)[:_MOST_SITES],
@@ -63,9 +64,30 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         ],
         share=_share(recording.instruction_samples(), header),
         requests=_requests(recording.requests()),
+        attached=_attached(header.attach) if header.attached else None,
         samples=whole.samples,
         notes=notes.notes(recording, depth),
     )
+
+
+def _attached(seen: native.AttachWindows) -> Attached:
+    between = seen.watched_ns - seen.window_ns
+    own = seen.watched_cpu_ns - seen.cost_ns
+    return Attached(
+        windows=seen.windows,
+        share=_ratio(seen.window_ns, seen.watched_ns),
+        calls=seen.calls,
+        overhead=_ratio(seen.cost_ns, own),
+        cpu_within=_ratio(seen.window_cpu_ns, seen.window_ns),
+        cpu_between=_ratio(seen.watched_cpu_ns - seen.window_cpu_ns, between),
+        slowed=seen.slowed,
+        lost=seen.lost,
+        broken=seen.broken,
+    )
+
+
+def _ratio(part: int, whole: int) -> float:
+    return max(part, 0) / whole if whole > 0 else 0.0
 
 
 def _totals(objects: int, size: int, part: native.Image | native.Totals, resident: float) -> Totals:

@@ -1,0 +1,301 @@
+"""A process that runs already is recorded from outside of it, and goes on as if nothing had been."""
+
+import contextlib
+import errno
+import functools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from building import OUT, compiled
+from programs import as_nobody, reap, reap_command
+
+from reap.base.errors import ExitCode
+from reap.recording import read
+from reap.recording.analyse.profile import profile
+
+UPROBES = Path("/sys/bus/event_source/devices/uprobe").exists() and os.geteuid() == 0
+
+pytestmark = [
+    pytest.mark.privileged,
+    pytest.mark.skipif(not UPROBES, reason="needs root and a kernel with uprobes"),
+]
+
+
+SOURCE = Path(__file__).parent / "attached.c"
+
+
+@functools.cache
+def target(*flags):
+    """A program with known sites, compiled with debug information."""
+    words = ["gcc", "-g", "-O1", "-fno-builtin", "-w", *flags, SOURCE, "-o", OUT]
+    return compiled("attached" + "".join(flags), words)
+
+
+@dataclass
+class Running:
+    """A program that allocates in rounds."""
+
+    process: subprocess.Popen
+    rounds: int = 0
+    seconds: float = 0.0
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def end(self):
+        """Its own exit status, once it was asked to end and has said how much it did."""
+        self.process.send_signal(signal.SIGTERM)
+        said, _ = self.process.communicate(timeout=30)
+        rounds, seconds = said.split()
+        self.rounds, self.seconds = int(rounds), float(seconds)
+        return self.process.returncode
+
+
+@contextlib.contextmanager
+def running(pause, work, seconds=60, *, path=None):
+    words = [path or target(), str(pause), str(work), str(seconds)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    time.sleep(0.3)
+    try:
+        yield Running(process)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def attached(folder, pid, seconds, name="a.reap"):
+    done = reap("record", "--pid", str(pid), "--seconds", str(seconds), "-o", name, cwd=folder)
+    if "(bpf was refused)" in done.stderr or "(perf_event_open was refused)" in done.stderr:
+        pytest.skip("this container has no right to uprobes")
+    assert done.returncode == 0, done.stderr
+    return profile(read.read(folder / name), [])
+
+
+def breakpoints(pid):
+    """How many of the functions of its C library begin with a breakpoint in a process."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    first = next(line for line in maps.splitlines() if "libc.so" in line)
+    base, path = int(first.split("-")[0], 16), first.split()[-1]
+    symbols = subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"^(\w+) \w (?:malloc|calloc|realloc|free|memalign)@", symbols, re.MULTILINE)
+    assert len(found) >= 4
+    count = 0
+    with Path(f"/proc/{pid}/mem").open("rb", 0) as memory:
+        for address in found:
+            memory.seek(base + int(address, 16))
+            code = memory.read(16)
+            with Path(path).open("rb") as file:
+                file.seek(int(address, 16))
+                count += code != file.read(16)
+    return count
+
+
+@pytest.mark.timed
+def test_sites_sizes_and_rates_of_a_process_with_time_to_spare(tmp_path):
+    with running(pause=2000, work=0) as held:
+        seen = attached(tmp_path, held.pid, 4)
+        assert held.end() == 7
+    sites = {site.function: site for site in seen.sites}
+    assert {"take_small", "take_large", "grow", "start"} <= set(sites)
+    for name, size in {"take_small": 100, "take_large": 5000, "grow": 8000, "start": 77}.items():
+        assert sites[name].bytes == pytest.approx(sites[name].objects * size)
+    assert sites["take_small"].location.startswith("record/attached.c:")
+    assert "make_round" in sites["take_small"].stack[1]
+    # Of each round: three small blocks, one large that grows, one that realloc takes from malloc.
+    large = sites["take_large"].objects
+    assert sites["take_small"].objects == pytest.approx(3 * large, rel=0.2)
+    assert sites["grow"].objects == pytest.approx(large, rel=0.05)
+    assert sites["start"].objects == pytest.approx(large, rel=0.4)
+    assert seen.calls["calloc"] == pytest.approx(seen.calls["realloc"], rel=0.05)
+    assert seen.calls["malloc"] == pytest.approx(4 * seen.calls["calloc"], rel=0.05)
+    assert seen.calls["free"] == pytest.approx(5 * seen.calls["calloc"], rel=0.05)  # not of null pointers
+    assert seen.calls["calloc"] / seen.seconds == pytest.approx(held.rounds / held.seconds, rel=0.35)
+    assert seen.seconds == pytest.approx(4, abs=0.5)
+    assert seen.attached.broken == 0
+    assert not seen.lifetimes
+    assert not seen.live
+    assert seen.totals.max_bytes.value == 0
+
+
+@pytest.mark.timed
+def test_a_busy_process_is_hardly_slowed_and_its_rate_is_that_of_its_own_time(tmp_path):
+    with running(pause=0, work=100_000) as held:
+        seen = attached(tmp_path, held.pid, 5)
+        assert held.end() == 7
+    # Its own CPU time may be shared with other processes, so that the rates are compared loosely.
+    assert seen.calls["calloc"] / seen.seconds == pytest.approx(held.rounds / held.seconds, rel=0.6)
+    assert 0 < seen.attached.share < 1
+    assert seen.attached.overhead < 0.2
+    assert seen.attached.calls > 100
+
+
+def left_alone(pid):
+    """Whether no breakpoint is left in a process. Removing takes the kernel a moment."""
+    deadline = time.monotonic() + 60
+    while breakpoints(pid) > 0 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return breakpoints(pid) == 0
+
+
+def test_nothing_is_left_in_the_process(tmp_path):
+    with running(pause=500, work=0) as held:
+        attached(tmp_path, held.pid, 0.5)
+        assert breakpoints(held.pid) == 0
+        assert held.end() == 7
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL)])
+def test_nothing_is_left_when_reap_is_ended(tmp_path, number, status):
+    with running(pause=500, work=0) as held:
+        words = ["record", "--pid", str(held.pid), "--seconds", "60", "-o", "k.reap"]
+        with subprocess.Popen([*reap_command(), *words], cwd=tmp_path, stderr=subprocess.DEVNULL) as watching:
+            deadline = time.monotonic() + 30
+            while breakpoints(held.pid) == 0 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert breakpoints(held.pid) > 0
+            time.sleep(2.5)  # the file is written once a second
+            watching.send_signal(number)
+            assert watching.wait(30) == status
+        assert left_alone(held.pid)
+        recording = read.read(tmp_path / "k.reap")
+        assert not recording.damage()
+        assert sum(image.objects for image in recording.images()) > 0
+        assert recording.header().finished == (number == signal.SIGINT)
+        assert held.end() == 7
+
+
+def test_a_process_that_ends_meanwhile(tmp_path):
+    with running(pause=1000, work=0, seconds=2) as held:
+        begin = time.monotonic()
+        done = reap("record", "--pid", str(held.pid), "--seconds", "60", "-o", "e.reap", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert time.monotonic() - begin < 30
+        assert f"process {held.pid} ended while it was watched" in done.stderr
+        assert held.process.wait() == 7
+    assert read.read(tmp_path / "e.reap").header().finished
+
+
+def test_a_static_program_with_symbols(tmp_path):
+    with running(pause=1000, work=0, path=target("-static")) as held:
+        seen = attached(tmp_path, held.pid, 1)
+    assert "take_small" in {site.function for site in seen.sites}
+    assert seen.calls["malloc"] == pytest.approx(4 * seen.calls["calloc"], rel=0.1)
+
+
+def test_what_it_says_and_shows(tmp_path):
+    with running(pause=1000, work=0) as held:
+        done = reap("record", "--pid", str(held.pid), "--seconds", "0.5", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "each call that met a probe cost the process" in done.stderr
+        assert "of its CPU time" in done.stderr
+        assert "next: reap show attached.reap" in done.stderr
+    done = reap("show", "attached.reap", "--json", "s.json", "--html", "s.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "of a running process: all figures from" in done.stdout
+    assert "not known: blocks may be older than the recording" in done.stdout
+    assert "Most bytes in use" not in done.stdout
+    assert "temp." not in done.stdout
+    assert json.loads((tmp_path / "s.json").read_text())["answers"][0]["profile"]["attached"]["windows"] > 0
+    page = (tmp_path / "s.html").read_text()
+    assert "Recorded from a running process" in page
+    assert "Live at peak" not in page
+    for words in (
+        ["diff", "attached.reap", "attached.reap"],
+        ["export", "--to", "collapsed", "--of", "peak", "attached.reap"],
+        ["export", "--to", "parquet", "attached.reap"],
+    ):
+        done = reap(*words, cwd=tmp_path)
+        assert done.returncode == ExitCode.USAGE
+        assert "attached.reap was recorded from a running process" in done.stderr
+    assert reap("export", "--to", "collapsed", "attached.reap", cwd=tmp_path).returncode == 0
+
+
+def test_no_such_process(tmp_path):
+    done = reap("record", "--pid", "4194000", cwd=tmp_path)
+    assert done.returncode == ExitCode.NOT_FOUND
+    assert "there is no process 4194000" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_program_without_symbols(tmp_path):
+    bare = tmp_path / "bare"
+    source = Path(target("-static"))
+    subprocess.run(["strip", "-o", bare, source], check=True)
+    with running(pause=1000, work=0, path=str(bare)) as held:
+        done = reap("record", "--pid", str(held.pid), "-o", "b.reap", cwd=tmp_path)
+    assert done.returncode == ExitCode.NOT_EXECUTABLE
+    assert "no allocation function was found" in done.stderr
+    assert "reap record -- " in done.stderr
+    assert not (tmp_path / "b.reap").exists()
+
+
+def test_another_users_process_is_refused(tmp_path):
+    if as_nobody(lambda: str(os.access(sys.executable, os.X_OK))) != "True":
+        pytest.skip("an unprivileged user may not enter this checkout's folder")
+    tmp_path.chmod(0o777)
+    with running(pause=1000, work=0) as held:
+        words = [*reap_command(), "record", "--pid", str(held.pid), "-o", str(tmp_path / "o.reap")]
+
+        def action():
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            return f"{done.stderr}\n{done.returncode}"
+
+        said = as_nobody(action)
+    assert said.endswith(f"\n{int(ExitCode.NOT_EXECUTABLE)}"), said
+    assert "it belongs to another user" in said
+    assert f"sudo reap record --pid {held.pid}" in said
+    assert not (tmp_path / "o.reap").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--pid", "1", "--", "true"], "CMD must not be used with --pid"),
+        (["--pid", "1", "--depth", "full"], "--depth must not be used with --pid"),
+        (["--seconds", "3", "--", "true"], "--seconds requires --pid"),
+        (["--pid", "0"], "--pid"),
+    ],
+)
+def test_options_that_do_not_go_together(tmp_path, words, message):
+    done = reap("record", *words, cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE, done.stderr
+    assert message in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_exists_is_kept(tmp_path):
+    (tmp_path / "x.reap").write_text("mine")
+    with running(pause=1000, work=0) as held:
+        done = reap("record", "--pid", str(held.pid), "-o", "x.reap", cwd=tmp_path)
+    assert done.returncode == ExitCode.INTERNAL
+    assert "x.reap exists already" in done.stderr
+    assert (tmp_path / "x.reap").read_text() == "mine"
+
+
+def test_reasons_for_a_refusal_name_the_right_that_is_missing():
+    from types import SimpleNamespace
+
+    from reap.recording import attach
+
+    for step, number, said in (
+        ("perf", errno.EACCES, "CAP_PERFMON"),
+        ("bpf", errno.EPERM, "CAP_BPF"),
+        ("uprobes", 0, "the kernel has no uprobes"),
+        ("bpf", errno.EINVAL, "does not take the program"),
+        ("perf", errno.ENOENT, "does not set a probe"),
+    ):
+        outcome = SimpleNamespace(failed_step=step, errno=number, detail="")
+        refused = attach._refused(7, ["server", "a b"], outcome)
+        assert said in refused.what
+        assert "reap record -- server 'a b'" in refused.hint
+        assert refused.code == ExitCode.NOT_EXECUTABLE
