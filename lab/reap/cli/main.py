@@ -38,6 +38,7 @@ VERBS = {
         "reap.rss.command",
         "Show what resident memory consists of: live, cached, pinned, or not yet reclaimed.",
     ),
+    "soak": ("reap.soak.command", "Find out whether a server's memory grows over hours, and which part."),
     "scenario": (
         "reap.scenario.command",
         "Reproduce a known allocator problem and compare its remedies.",
