@@ -55,7 +55,7 @@ def rate(of: Estimate) -> str:
 def _too_short(soak: Soak) -> SoakVerdict:
     said = f"{units.many(soak.snapshots, 'snapshot')} over {units.duration(soak.seconds)} are too few"
     return SoakVerdict(
-        standing="inconclusive", sentences=[f"Cannot tell: {said} for a trend."], more_hours=0.25
+        standing="inconclusive", sentences=[f"Inconclusive: {said} for a trend."], more_hours=0.25
     )
 
 
@@ -66,7 +66,7 @@ def _undecided(soak: Soak, grown: Estimate, bound: float) -> SoakVerdict:
     wanted = max(passed * ((grown.high - grown.low) / 2 / bound) ** (2 / 3), _STEP / bound)
     more = max(wanted - passed, passed / 10)
     sentences = [
-        f"Cannot tell whether resident memory grows: {rate(grown)}.",
+        f"Inconclusive: resident memory changes by {rate(grown)}.",
         f"At most about {hours(more)} more would decide.",
     ]
     return SoakVerdict(standing="inconclusive", sentences=sentences, more_hours=more)

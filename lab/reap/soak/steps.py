@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from reap.allocators import catalog
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import folder_for_programs, write_safely
-from reap.commandline import reporting, servers
+from reap.base.files import write_safely
+from reap.commandline import reporting
 from reap.launch.host import machine, memory
 from reap.rss import run as residence
 from reap.rss import steps as rss
@@ -93,19 +92,9 @@ def _observed(asked: Asked, seconds: float, file: TextIO) -> tuple[Residence | N
                 assert asked.pid is not None  # noqa: S101 - one of the two was given
                 return residence.process(asked.pid, asked.interval, seconds, file, live.update), None
             program, _ = rss.prepare(list(asked.command), asked.allocator, None, asked.interval)
-            (chosen,) = catalog.parse(asked.allocator)
-            ask = asked.ask and not program.obstacle
-            with folder_for_programs("reap-soak-") as folder:
-                served = servers.under_load(
-                    asked.server,
-                    program,
-                    chosen,
-                    lambda launch: watch.asking(launch, asked.interval, folder) if ask else launch,
-                )
-                with served as pid:
-                    seen = residence.process(
-                        pid, asked.interval, seconds, file, live.update, folder if ask else None
-                    )
+            served = rss.under_load(asked.server, program, asked.allocator, asked.interval, ask=asked.ask)
+            with served as (pid, folder):
+                seen = residence.process(pid, asked.interval, seconds, file, live.update, folder)
     except ReapError as error:
         return seen, error
     return seen, None
