@@ -2,11 +2,9 @@
 
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
 
 import markupsafe
 
-from reap.base.files import write_safely
 from reap.base.text import printable, shortened
 from reap.drag import figures
 from reap.drag.sample.records import SampledDrag, SampledProcess
@@ -40,11 +38,6 @@ class ProcessView:
     drawing: markupsafe.Markup
     sites: list[SiteRow]
     notes: list[str]
-
-
-def write(sampled: SampledDrag, path: Path | str, *, force: bool = False) -> Path:
-    """Write the page to `path` and return the path. Raises ReapError as `write_safely` does."""
-    return write_safely(path, render(sampled).encode(), force=force)
 
 
 def render(sampled: SampledDrag) -> str:
