@@ -3,21 +3,17 @@
 from typing import Literal, get_args
 
 from reap.base.records import Estimate, Record
+from reap.recording.analyse import calls
 
 Figure = Literal[
     "peak", "bytes", "allocations", "temporary", "live-at-exit", "allocs-per-mark", "bytes-per-mark"
 ]
 FIGURES: tuple[Figure, ...] = get_args(Figure)
 """Those of `reap diff`, and the most that a marked request allocates."""
-UNITS: dict[Figure, Literal["count", "bytes"]] = {
-    "peak": "bytes",
-    "bytes": "bytes",
-    "allocations": "count",
-    "temporary": "count",
-    "live-at-exit": "bytes",
-    "allocs-per-mark": "count",
-    "bytes-per-mark": "bytes",
-}
+Unit = Literal["count", "bytes"]
+UNITS = dict[Figure, Unit](
+    [*calls.UNITS.items(), ("allocs-per-mark", "count"), ("bytes-per-mark", "bytes")],
+)
 Verdict = Literal["kept", "exceeded", "inconclusive"]
 """`inconclusive`: estimated, and the limit is within the interval; or some runs are, and none keeps it."""
 
