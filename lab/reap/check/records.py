@@ -23,7 +23,7 @@ class Limit(Record):
 
     figure: Figure
     text: str
-    """As it was asked for."""
+    """As it was requested."""
     most: float
     """The figure may be this large."""
     growth: bool
@@ -67,7 +67,7 @@ class Measured(Record):
 
 
 class Judged(Record):
-    """One limit, and what it came to."""
+    """One limit and its verdict."""
 
     limit: Limit
     values: list[Estimate]
@@ -94,7 +94,7 @@ class Check(Record):
     seconds: float
     """Of all runs."""
     status: int
-    """What the program exited with, as a shell has it; not 0: nothing is judged."""
+    """The program's exit status, as in a shell; if it is not 0, nothing is judged."""
     judged: list[Judged]
     suppressed: list[Suppressed] = []
     baseline: str = ""
