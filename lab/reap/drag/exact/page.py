@@ -14,4 +14,4 @@ _LONGEST = 4000
 def render(profile: DragProfile) -> str:
     """The page: for each process its table, its curves and its sites."""
     command = shortened(shlex.join(profile.command), _LONGEST)
-    return html.page("drag.html.j2", command=command, drag=view.view(profile))
+    return html.page("drag/exact/page.html.j2", command=command, drag=view.view(profile))

@@ -44,7 +44,7 @@ def render(sampled: SampledDrag) -> str:
     """The page: a row for each process with its interval, and its sites."""
     held = sampled.processes
     return html.page(
-        "drag_sample.html.j2",
+        "drag/sample/page.html.j2",
         command=shortened(shlex.join(sampled.command), _LONGEST),
         rows=[process_row(each) for each in held[:_MOST_ROWS]],
         left_out=max(0, len(held) - _MOST_ROWS),
