@@ -29,7 +29,7 @@ _PASSED_ON = (
 _PYTHONS_OWN = (signal.SIGPIPE, signal.SIGXFSZ)
 """What Python ignores before we can look whether we were started to ignore it."""
 _PASS_ON_AS_THEY_ARE = frozenset({"sh", "bash", "dash", "ksh", "zsh", "busybox", "timeout", "systemd"})
-"""Programs that start another with the signals ignored that they ignore themselves: shells have to (POSIX)."""
+"""Programs that start others with the signals ignored that they ignore themselves: shells have to (POSIX)."""
 _STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 """What a terminal stops a job with. We stop when the program has stopped: the launcher sees to that."""
 _NO_MORE_PATIENCE = signal.SIGRTMIN
