@@ -110,8 +110,9 @@ class _Watcher:
             text = smaps.mappings(pid)
             said = None
             # Not what is left of a program that this process was before, and that wrote there.
-            if self._folder and f"/{self._folder.name}/{pid}\n" in text:
-                said = file.read(self._folder / str(pid))
+            number = smaps.number_within(pid) if self._folder else pid
+            if self._folder and f"/{self._folder.name}/{number}\n" in text:
+                said = file.read(self._folder / str(number))
             self._take(Moment(pid=pid, seconds=now, kernel=smaps.parse(text), said=said))
 
 

@@ -249,6 +249,14 @@ def test_the_kernel_s_own_peak_is_in_the_results(tmp_path):
     assert json.loads((tmp_path / "r.json").read_text())["processes"][0]["peak"] > 60 * MB
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a PID namespace")
+def test_a_program_in_a_pid_namespace_is_asked(tmp_path):
+    """It has another number there than here."""
+    words = ["unshare", "--pid", "--fork", target("resides"), "live"]
+    results, _ = held_open(*words, until=part("live", 60 * MB), folder=tmp_path)
+    assert results["processes"][0]["allocator"] == "glibc"
+
+
 @pytest.mark.parametrize("status", [0, 3])
 def test_a_program_that_ends_before_it_is_seen_keeps_its_status(tmp_path, status):
     """A look comes before the program, or after it: both are the program's own status."""
