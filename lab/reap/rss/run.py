@@ -149,7 +149,7 @@ def command(
     if len(log.moments) == 1:  # it may have ended before its command could be read
         log.commands.setdefault(next(iter(log.moments)), program.command)
     found = sorted((log.residence(pid) for pid in log.moments), key=lambda each: -each.largest.resident)
-    first = msgspec.structs.replace(found[0], notes=[*notes, *found[0].notes])
+    first = msgspec.structs.replace(found[0], peak=outcome.peak_resident, notes=[*notes, *found[0].notes])
     if recording is not None:
         first = _with_recording(first, recording)
     return Observed(processes=[first, *found[1:]], outcome=outcome)

@@ -113,8 +113,9 @@ def _look(pid: int, now: float, folder: Path | None) -> Moment:
     text = smaps.mappings(pid)
     said = None
     # Not what is left of a program that this process was before, and that wrote there.
-    if folder and f"/{folder.name}/{pid}\n" in text:
-        said = file.read(folder / str(pid))
+    number = smaps.number_within(pid) if folder else pid
+    if folder and f"/{folder.name}/{number}\n" in text:
+        said = file.read(folder / str(number))
     return Moment(pid=pid, seconds=now, kernel=smaps.parse(text), said=said)
 
 
