@@ -24,6 +24,7 @@ VERBS = {
     "run": ("reap.run.command", "Find out whether memory allocation slows a program down, and what to do."),
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
     "show": ("reap.show.command", "Show what a recording contains."),
+    "live": ("reap.live.command", "Watch a program's allocations while it runs."),
     "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
     "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
