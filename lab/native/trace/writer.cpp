@@ -150,11 +150,19 @@ void create_trace(const std::string &path, const TraceOptions &options) {
     std::vector<unsigned char> block(REAP_BLOCK_BYTES);
     std::memcpy(block.data(), &header, sizeof header);
     const auto put = [&](const void *bytes, size_t length, off_t offset) {
-        if (::pwrite(file.get(), bytes, length, offset) == static_cast<ssize_t>(length)) return;
-        const int error = errno;
-        ::unlink(path.c_str());
-        errno = error;
-        fail(path);
+        // Where room ends within, a first write is short and has no errno; the next one has.
+        for (size_t done = 0; done < length;) {
+            const ssize_t wrote = ::pwrite(file.get(), static_cast<const unsigned char *>(bytes) + done,
+                                           length - done, offset + static_cast<off_t>(done));
+            if (wrote > 0) {
+                done += static_cast<size_t>(wrote);
+                continue;
+            }
+            const int error = errno;
+            ::unlink(path.c_str());
+            errno = error;
+            fail(path);
+        }
     };
     put(block.data(), block.size(), 0);
     const uint32_t blocks = lengthen(file.get());
