@@ -3,7 +3,8 @@
     .venv/bin/python lab/bench/pictures.py [NAME ...]
 
 Makes the reports that the pages show, with the commands of the pages, and photographs them with Debian's
-chromium; the view of `reap live` is drawn by Textual. Takes some minutes; NAMEs select pictures. Look at every picture before you commit it.
+chromium; the view of `reap live` is drawn by Textual. Takes some minutes; NAMEs select pictures. Look at
+every picture before you commit it.
 """
 
 import asyncio

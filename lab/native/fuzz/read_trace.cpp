@@ -51,7 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     Growing growing(path);
     growing.update(100, false);
-    while (growing.update(100, true)) {}
+    while (growing.update(100, true)) {
+    }
     (void)growing.stacks(10);
     Symbolizer symbols;
     const CallTree tree = call_tree(summary, definitions, symbols, 0);

@@ -235,7 +235,7 @@ def test_q_closes_the_view_and_the_program_runs_on(tmp_path):
 
 def test_ctrl_c_interrupts_the_program(tmp_path):
     code = (
-        "\ntry: print('rea' + 'dy', flush=True); wait()\nexcept KeyboardInterrupt: print('caught'); sys.exit(7)"
+        "\ntry: print('rea' + 'dy', flush=True); wait()\nexcept BaseException: print('caught'); sys.exit(7)"
     )
     terminal = Terminal(tmp_path, "live", "--interval", "0.2", "--", *python(WAITS + code))
     terminal.waits(b"ready")
