@@ -7,6 +7,7 @@ from functools import cached_property
 import msgspec
 
 from reap.allocators import verify
+from reap.allocators.verify import Verification
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment import arms, pairing, requests, schedule, sequential, statistics
@@ -276,9 +277,22 @@ class Runner:
         if verification.verified:
             return
         if cell.arm() == self._baseline:
+            self._require_baseline(verification)
             self.notes.append(verification.problem)
         else:
             self.dropped[cell.arm()] = verification.problem
+
+    def _require_baseline(self, verification: Verification) -> None:
+        """Throws ReapError where every level is held to a malloc that is not the program's."""
+        spec, provider = self._spec, verification.provider
+        if spec.matrix is None or not provider or verify.serves(spec.baseline, provider):
+            return
+        others = [each.name for each in spec.allocators if each != spec.baseline]
+        raise ReapError(
+            verification.problem,
+            f"name it: --baseline own --allocators {','.join([f'own={provider}', *others])}",
+            ExitCode.NOT_EXECUTABLE,
+        )
 
     def _examine(self, cell: Cell, outcome: Outcome, when: str = "") -> None:
         """Drops an arm in which the program crashes or hangs; of the baseline it is only noted."""

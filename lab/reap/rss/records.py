@@ -89,6 +89,8 @@ class Residence(Record):
     """jemalloc: whether a background thread returns memory to the OS."""
     recorded: float | None = None
     """Live bytes at the end by a recording of the same run, all processes together; None without one."""
+    peak: int = 0
+    """The most resident memory of a process of the command by the kernel's own account; 0 if not known."""
     ended: str = ""
     """Why observation stopped, where it did not end by itself."""
     custom_title: bool = False

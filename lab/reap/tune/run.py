@@ -99,7 +99,7 @@ class _Search:
     def _look(self) -> Look:
         """The first run: who serves malloc, and what speaks for which settings."""
         name = self._spec.program.command[0]
-        self._listener.say(f"{name} runs {self._tune.most} times at most, under {self._spec.baseline.name}")
+        self._listener.say(f"{name} runs {self._tune.most} times at most")
         run = self._run(self._cell(None), warmup=True)
         self._once.require_sound(run.outcome)
         if run.outcome.failure:

@@ -24,17 +24,6 @@ class Variant(Record):
     environment: dict[str, str] = {}
 
 
-class Peer(Variant, kw_only=True):
-    """Another library's allocator in the place of the program's own."""
-
-    title: str
-    """Its owner, and its name there."""
-    frees: list[Free]
-    """Which frees it has."""
-    packages: list[str] = []
-    """Debian packages that it needs, and no other variant does."""
-
-
 class Origin(Record):
     """Where the program comes from."""
 
@@ -60,7 +49,22 @@ class Prepare(Record):
 
     argv: list[str]
     makes: list[str]
-    """The files that it leaves in `{inputs}` or `{built}`."""
+    """The files that it leaves in `{inputs}`, `{built}` or `{peer}`."""
+
+
+class Peer(Variant, kw_only=True):
+    """Another library's allocator in the place of the program's own."""
+
+    title: str
+    """Its owner, and its name there."""
+    frees: list[Free]
+    """Which frees it has."""
+    packages: list[str] = []
+    """Debian packages that it needs, and no other variant does."""
+    source: str | Git = ""
+    """What its library is built from, where no package has that; as a card's."""
+    build: Prepare | None = None
+    """Makes its library in `{peer}` from its own `{source}`."""
 
 
 class Card(Record):

@@ -16,7 +16,7 @@ from lab.test.compare.levels.experiments import (
     spec_of,
     target,
 )
-from programs import compile_c, program
+from programs import compile_c, linked_library, program
 
 from reap.base.errors import ReapError
 from reap.base.records import exactly
@@ -70,6 +70,13 @@ def test_time_in_the_allocator_is_told_from_time_outside_it(monkeypatch, method)
         assert seen.all > 10
         shares.append(seen.inside / seen.all)
     assert shares[0] > 0.15 > shares[1]
+
+
+def test_an_allocator_behind_a_link_has_its_time(tmp_path):
+    words, linked = [recorded.target("share"), "with", "20", "20000"], linked_library(tmp_path)
+    launch = Launch(argv=words, program=words[0], allocator=linked)
+    seen = sample.sample(launch, litter_of(PROFILE, LEVELS["adv1"]), providers=[linked]).seen
+    assert seen.inside > 0.05 * seen.all
 
 
 VALGRIND = pytest.mark.skipif(not shutil.which("valgrind"), reason="needs Debian's valgrind")
