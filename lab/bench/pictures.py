@@ -45,6 +45,11 @@ LEVELS = [
 ]
 CHECK = ["check", "--max-peak", "8MB", "--max-allocations", "100k", "--html", "check.html"]
 """Exceeds a limit."""
+SOAK = [
+    "soak",
+    *("--server", 'redis-server --port {port} --save ""', "--ready", "tcp"),
+    *("--load", "redis-benchmark -p {port} -q -t lpush -n 10000", "--hours", "0.1", "--html", "soak.html"),
+]
 PERL_HASH = "my %h; $h{$_} = $_ x 3 for 1 .. 200000"
 
 
@@ -70,6 +75,7 @@ PICTURES = {
     "compare": Picture(["compare", "--html", "compare.html"], SERVER, "compare.html", 1000, stdin=True),
     "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 950, stdin=True),
     "rss": Picture(["rss", "--html", "rss.html"], ["perl", "-e", PERL_HELD], "rss.html", 1000),
+    "soak": Picture(SOAK, [], "soak.html", 900),
     "drag": Picture(["drag", "--html", "drag.html"], ["perl", "-e", PERL_DRAGS], "drag.html", 1000),
     "tune": Picture(["tune", "--html", "tune.html"], SERVER, "tune.html", 880, stdin=True),
     "levels": Picture(LEVELS, ["perl", "-e", PERL_HASH], "levels.html", 760, top=680),

@@ -64,7 +64,7 @@ def run(
     if drag and not options["resume"]:
         valgrind.require()  # before there is a folder for it
     with experiments.opened(context, force=force, server=server, **options) as folder, Bar() as bar:
-        experiments.refuse_matrix(folder)
+        experiments.refuse_levels(folder)
         if drag and folder.spec.server is not None:
             raise _no_drag()
         title = reporting.name_of(folder.spec.program.command)

@@ -9,7 +9,7 @@ import msgspec
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import read_back
 from reap.compare import run
-from reap.drag.exact import run as drag
+from reap.drag import once as drag
 from reap.experiment.folder import Folder
 from reap.experiment.once import alone, prepared, start
 from reap.experiment.runner import InterruptedRunError, Listener

@@ -19,9 +19,6 @@ from reap.answer.records import Answer
 
 pytestmark = [pytest.mark.browser, chromium.needed]
 
-ITS_OWN = ("chrome://", "chrome-untrusted://")
-"""Pages that are parts of the browser."""
-
 
 def walled() -> Answer:
     """A program at the wall, with a flame graph and with drag, whose names are long."""
@@ -111,17 +108,8 @@ def opened(browser: Any, folder: Path) -> Iterator[Callable[..., Page]]:
         page.until(lambda: page.js("window.reapReport && reapReport.ready"))
         return page
 
-    for kind in ("browser", "performance"):
-        browser.get_log(kind)
-    yield open_page
-    assert page.js("reapReport.errors") == []
-    assert [entry["message"] for entry in browser.get_log("browser")] == []
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    requests = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    # The browser's own first page asks for parts of the browser; that is none of ours.
-    asked = [r["request"]["url"] for r in requests if not r["documentURL"].startswith(ITS_OWN)]
-    assert asked
-    assert [url for url in asked if not url.startswith((folder.as_uri(), "data:", "blob:"))] == []
+    with chromium.quiet(browser, folder):
+        yield open_page
     page.js("localStorage.clear()")
 
 

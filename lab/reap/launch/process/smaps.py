@@ -38,6 +38,15 @@ def mappings(pid: int) -> str:
     return text
 
 
+def number_within(pid: int) -> int:
+    """The number that a process has in its own PID namespace; of one that ended, its number here."""
+    with contextlib.suppress(OSError):
+        for line in (PROC / str(pid) / "status").read_text(errors="replace").splitlines():
+            if line.startswith("NSpid:"):
+                return int(line.split()[-1])
+    return pid
+
+
 def _text(pid: int) -> str:
     """Where the first thread has ended, and so has no memory any more, by another one."""
     if text := (PROC / str(pid) / "smaps").read_text(errors="replace"):

@@ -133,4 +133,4 @@ def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Wo
         controls=False,
         replaced_over=(allocators[0].name,),
     )
-    return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, heaps=heaps)
+    return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, fragment=heaps)

@@ -304,7 +304,7 @@ def test_a_region_that_is_slowed_has_its_causes():
 
 
 def test_the_page_says_what_its_figures_rest_on():
-    """Found by review: notes, failed controls, luck and what an arm says against itself were nowhere."""
+    """Found by review: notes, failed controls, layout bias and the doubts of an arm were nowhere."""
     one = measured()
     failed = FailedControl(
         variant="custom",

@@ -30,7 +30,7 @@ def work(place: Path, mode: Mode) -> Work:
         described=described,
         mode=mode,
         allocators=[Allocator(name=DEFAULT)],
-        heaps=AskedFragment(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False),
+        fragment=AskedFragment(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False),
         peers=[name for name in described.peers if name not in missing],
     )
 
