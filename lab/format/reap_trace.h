@@ -279,7 +279,8 @@ enum reap_unrecorded {
     REAP_UNRECORDED_NOT_LOADED = 1, /* it has no recorder: static, set-user-ID, another environment */
     REAP_UNRECORDED_NO_TRACE = 2,   /* it has one, which could not open the file */
     REAP_UNRECORDED_FOREIGN = 3, /* it is for another C library or processor: started without the recorder */
-    REAP_UNRECORDED_OUT_OF_REACH = 4 /* its root, or its user, cannot access the recorder: started without */
+    REAP_UNRECORDED_OUT_OF_REACH = 4, /* its root, or its user, cannot access the recorder: started without */
+    REAP_UNRECORDED_SANITIZED = 5     /* the runtime of its sanitizer must come first: started without */
 };
 
 /* What else the launcher saw. `words`: a count, and that many words from the top of the user stack. */

@@ -3,6 +3,7 @@
 import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from building import OUT, compiled
+
+from reap.allocators import catalog
 
 NOBODY = 65534
 
@@ -30,7 +33,7 @@ SOURCES = {
             return block[size / 2] == 2;
         }""",
     # Asks the system for what its words say, in MB, by no allocator: WORD MB, or "again", which executes it
-    # anew with the words that follow.
+    # again with the words that follow.
     "asks": r"""
         #define _GNU_SOURCE
         #include <pthread.h>
@@ -237,6 +240,15 @@ def program(name: str) -> str:
 def library(name: str) -> str:
     """The path of one of LIBRARIES, compiled."""
     return compile_c(f"lib{name}.so", LIBRARIES[name], ["-O1", "-fPIC", "-shared", "-fno-builtin"])
+
+
+def linked_library(folder: Path) -> str:
+    """An allocator that the loader knows by a link, as most libraries, and the kernel by its file."""
+    file, link = folder / "libmine.so.1.0", folder / "linked" / "libmine.so"
+    shutil.copy(catalog.find("reap").library, file)
+    link.parent.mkdir()
+    link.symlink_to(file)
+    return str(link)
 
 
 def compile_c(name: str, source: str, flags: list[str], libraries: list[str] | None = None) -> str:

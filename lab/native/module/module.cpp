@@ -14,6 +14,7 @@
 #include "module/calls.h"
 #include "module/drag.h"
 #include "module/files.h"
+#include "module/growing.h"
 #include "module/recording.h"
 #include "module/watched.h"
 #include "outside/outside.h"
@@ -90,6 +91,7 @@ NB_MODULE(native, m) {
     m.attr("UNRECORDED_NO_TRACE") = static_cast<int>(REAP_UNRECORDED_NO_TRACE);
     m.attr("UNRECORDED_FOREIGN") = static_cast<int>(REAP_UNRECORDED_FOREIGN);
     m.attr("UNRECORDED_OUT_OF_REACH") = static_cast<int>(REAP_UNRECORDED_OUT_OF_REACH);
+    m.attr("UNRECORDED_SANITIZED") = static_cast<int>(REAP_UNRECORDED_SANITIZED);
     m.attr("STOP_SIZE") = static_cast<int>(REAP_STOP_SIZE);
     m.attr("BLOCK_BYTES") = REAP_BLOCK_BYTES;
     m.attr("UNKNOWN_VERSION") = static_cast<int>(REAP_UNKNOWN_VERSION);
@@ -133,6 +135,7 @@ NB_MODULE(native, m) {
     bind_watched(m);
     bind_recording(m);
     bind_calls(m);
+    bind_growing(m);
     bind_drag(m);
     bind_files(m);
     bind_attach(m);

@@ -54,7 +54,17 @@ void Places::map(uint32_t pid, Mapping mapping) {
         if (old.start == mapping.start && old.end == mapping.end && old.path == mapping.path) return;
         break;
     }
+    if (serves_malloc(pid, mapping) && providers_.insert(mapping.path).second) ranges_.erase(mapping.path);
     known.push_back(std::move(mapping));
+}
+
+// The loader names a library as it was asked for, which is often a link; the kernel names the file.
+bool Places::serves_malloc(uint32_t pid, const Mapping &mapping) const {
+    const auto images = images_by_pid_.find(pid);
+    return images != images_by_pid_.end() && std::ranges::any_of(images->second, [&](uint32_t image) {
+               const Module *module = definitions_.module(image, mapping.start);
+               return module != nullptr && providers_.contains(module->path);
+           });
 }
 
 const Mapping *Places::mapping(uint32_t pid, uint64_t pointer) const {

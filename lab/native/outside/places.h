@@ -64,6 +64,7 @@ class Places {
 
   private:
     const Mapping *mapping(uint32_t pid, uint64_t pointer) const;
+    bool serves_malloc(uint32_t pid, const Mapping &mapping) const;
     std::vector<AddressRange> ranges_of(const std::string &path);
 
     const Definitions &definitions_;

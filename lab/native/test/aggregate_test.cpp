@@ -330,8 +330,8 @@ TEST(Aggregate, BlocksWithinCountersAndRareSizesAreRead) {
     ASSERT_EQ(summary.images.size(), 1u);
     EXPECT_EQ(summary.images[0].objects, 11u);
     EXPECT_EQ(summary.images[0].bytes, 6 * 16 + 2 * 3000 + 3 * 10000u);
-    EXPECT_EQ(summary.by_size[3000], 2u);
-    EXPECT_EQ(summary.large_objects[reap::format::large_bin(10000)], 3u);
+    EXPECT_EQ(summary.by_size.exact[3000], 2u);
+    EXPECT_EQ(summary.by_size.large_objects[reap::format::large_bin(10000)], 3u);
     EXPECT_EQ(summary.events, 1u);
     EXPECT_EQ(damage.foreign + damage.malformed, 0u);
 

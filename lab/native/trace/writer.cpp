@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <ctime>
 #include <fcntl.h>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -19,6 +17,7 @@
 
 #include "trace/block_file.h"
 #include "trace/checksum.h"
+#include "trace/process.h"
 
 namespace reap::native {
 namespace {
@@ -47,22 +46,6 @@ uint64_t ticks_per_second(uint32_t clock) {
 void write_at(int file, const void *bytes, size_t length, uint64_t offset, const std::string &path) {
     const ssize_t wrote = ::pwrite(file, bytes, length, static_cast<off_t>(offset));
     if (wrote != static_cast<ssize_t>(length)) fail(path);
-}
-
-// Whether the process that wrote a block is still there. A pid that was used again has another start time,
-// where the process could learn its own: the child of a fork takes it from its parent, and may have one less.
-bool alive(uint32_t pid, uint64_t start) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    if (!std::getline(file, text)) return false;
-    std::istringstream rest(text.substr(text.rfind(')') + 1));
-    std::string field;
-    std::string state;
-    for (int number = 3; number <= 22; ++number) {
-        if (!(rest >> field)) return false;
-        if (number == 3) state = field;
-    }
-    return state != "Z" && state != "X" && (start == 0 || std::stoull(field) - start <= 1);
 }
 
 // Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its
@@ -167,11 +150,19 @@ void create_trace(const std::string &path, const TraceOptions &options) {
     std::vector<unsigned char> block(REAP_BLOCK_BYTES);
     std::memcpy(block.data(), &header, sizeof header);
     const auto put = [&](const void *bytes, size_t length, off_t offset) {
-        if (::pwrite(file.get(), bytes, length, offset) == static_cast<ssize_t>(length)) return;
-        const int error = errno;
-        ::unlink(path.c_str());
-        errno = error;
-        fail(path);
+        // Where room ends within, a first write is short and has no errno; the next one has.
+        for (size_t done = 0; done < length;) {
+            const ssize_t wrote = ::pwrite(file.get(), static_cast<const unsigned char *>(bytes) + done,
+                                           length - done, offset + static_cast<off_t>(done));
+            if (wrote > 0) {
+                done += static_cast<size_t>(wrote);
+                continue;
+            }
+            const int error = errno;
+            ::unlink(path.c_str());
+            errno = error;
+            fail(path);
+        }
     };
     put(block.data(), block.size(), 0);
     const uint32_t blocks = lengthen(file.get());
@@ -190,7 +181,7 @@ uint64_t finish_trace(const std::string &path) {
         if ((info.head.flags & REAP_BLOCK_SEALED) != 0) continue;
         const auto who = std::pair(info.head.pid, info.head.process_start);
         auto known = running.find(who);
-        if (known == running.end()) known = running.emplace(who, alive(who.first, who.second)).first;
+        if (known == running.end()) known = running.emplace(who, is_running(who.first, who.second)).first;
         if (known->second) {
             ++open;
             continue;

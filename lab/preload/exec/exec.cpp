@@ -1,7 +1,8 @@
 /* libreap-exec.so: removes our preloads from the environment of programs that cannot load them.
  *
  * A program for another C library (musl) or CPU architecture fails with LD_PRELOAD set, or its loader prints
- * an error; so does the loader of any program whose root directory or user cannot access the preloads.
+ * an error; so does the loader of any program whose root directory or user cannot access the preloads. A
+ * program with AddressSanitizer or ThreadSanitizer ends if their runtime does not come first.
  * Therefore the exec functions inspect the file first. This object is the last that reap preloads: it and
  * everything before it in LD_PRELOAD is removed for such a program. The user's own preloads stay.
  *
@@ -100,12 +101,15 @@ bool preloads_reachable(char *const *environment) noexcept {
     return list == nullptr || after_ours(list) == nullptr || can_open(own_path, strlen(own_path));
 }
 
-// Copies a list of preloads without ours; `rest` is what follows them. Returns the end. A program for another
-// loader gets nothing of what precedes ours; any other program gets those that can be opened, as fakeroot and
-// others put themselves first.
+// Whether a program must not get our preloads, although it can access them.
+bool refuses(Kind kind) noexcept { return kind == Kind::Foreign || kind == Kind::Sanitized; }
+
+// Copies a list of preloads without ours; `rest` is what follows them. Returns the end. A program that must
+// not get them gets nothing of what precedes ours; any other program gets those that can be opened, as
+// fakeroot and others put themselves first.
 char *copy_others(char *out, const char *list, const char *rest, Kind kind) noexcept {
     const char *const begin = out;
-    for (const char *at = list; at < rest && kind != Kind::Foreign;) {
+    for (const char *at = list; at < rest && !refuses(kind);) {
         const size_t width = strcspn(at, ": ");
         if (width != 0 && (*at != '/' || can_open(at, width))) {
             memcpy(out, at, width);
@@ -154,12 +158,13 @@ auto execute_without_preloads(Kind kind, char *const *environment, Execute execu
 
 uint32_t reason_of(Kind kind) noexcept {
     if (kind == Kind::Foreign) return REAP_UNRECORDED_FOREIGN;
+    if (kind == Kind::Sanitized) return REAP_UNRECORDED_SANITIZED;
     return kind == Kind::Static ? REAP_UNRECORDED_NOT_LOADED : REAP_UNRECORDED_OUT_OF_REACH;
 }
 
 template <class Execute>
 auto execute_as(Kind kind, const char *path, char *const *environment, Execute execute) {
-    const bool reachable = kind == Kind::Foreign || preloads_reachable(environment);
+    const bool reachable = refuses(kind) || preloads_reachable(environment);
     if (kind == Kind::Ours && reachable) return execute(environment);
     if (reap_note_unrecorded != nullptr) reap_note_unrecorded(path, reason_of(kind));
     // A static program passes them on to the programs that it executes.

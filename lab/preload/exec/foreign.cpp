@@ -13,7 +13,20 @@ namespace {
 
 constexpr int kMaxInterpreters = 5; // as many as the kernel follows
 constexpr size_t kHead = 4096;
+constexpr size_t kMaxDynamic = 64;
 constexpr const char *kLoader = "ld-linux-x86-64.so.2";
+constexpr const char *kRuntimes[] = {"libasan.so",       "libhwasan.so",       "libtsan.so",
+                                     "libclang_rt.asan", "libclang_rt.hwasan", "libclang_rt.tsan"};
+
+// The program header of this number, if it is one and lies within `length` bytes.
+bool program_header(const char *head, size_t length, unsigned number, Elf64_Phdr &out) noexcept {
+    Elf64_Ehdr header{};
+    memcpy(&header, head, sizeof header);
+    const uint64_t at = header.e_phoff + uint64_t{number} * header.e_phentsize;
+    if (number >= header.e_phnum || at + sizeof out > length) return false;
+    memcpy(&out, head + at, sizeof out);
+    return true;
+}
 
 // The word after #! at the start of a script, null-terminated; null if the file is not a script.
 const char *interpreter_of(char *head, size_t length) noexcept {
@@ -24,15 +37,52 @@ const char *interpreter_of(char *head, size_t length) noexcept {
     return *begin != '\0' ? begin : nullptr;
 }
 
+// Where an address of the file's memory image is in the file; 0 if it is nowhere.
+uint64_t offset_of(const char *head, size_t length, uint64_t address) noexcept {
+    Elf64_Phdr part{};
+    for (unsigned i = 0; program_header(head, length, i, part); ++i) {
+        if (part.p_type == PT_LOAD && address - part.p_vaddr < part.p_filesz)
+            return address - part.p_vaddr + part.p_offset;
+    }
+    return 0;
+}
+
+// Whether a program needs, before all other libraries, the runtime of a sanitizer that must be the first.
+bool sanitized(int file, const char *head, size_t length) noexcept {
+    Elf64_Phdr dynamic{};
+    for (unsigned i = 0; dynamic.p_type != PT_DYNAMIC; ++i) {
+        if (!program_header(head, length, i, dynamic)) return false;
+    }
+    Elf64_Dyn entries[kMaxDynamic] = {};
+    const size_t most = dynamic.p_filesz < sizeof entries ? dynamic.p_filesz : sizeof entries;
+    if (syscall(SYS_pread64, file, entries, most, dynamic.p_offset) <= 0) return false;
+    uint64_t name = 0;
+    uint64_t names = 0;
+    bool needs = false;
+    for (const Elf64_Dyn &entry : entries) {
+        if (entry.d_tag == DT_NULL) break;
+        if (entry.d_tag == DT_STRTAB) names = entry.d_un.d_ptr;
+        if (entry.d_tag == DT_NEEDED && !needs) {
+            needs = true;
+            name = entry.d_un.d_val;
+        }
+    }
+    const uint64_t at = needs ? offset_of(head, length, names) : 0;
+    char library[32] = {};
+    if (at == 0 || syscall(SYS_pread64, file, library, sizeof library - 1, at + name) <= 0) return false;
+    for (const char *runtime : kRuntimes) {
+        if (strncmp(library, runtime, strlen(runtime)) == 0) return true;
+    }
+    return false;
+}
+
 // Classifies a program for this CPU architecture by the loader that it requests.
 Kind kind_by_loader(int file, const char *head, size_t length) noexcept {
     Elf64_Ehdr header{};
     memcpy(&header, head, sizeof header);
     for (unsigned i = 0; i < header.e_phnum; ++i) {
-        const uint64_t at = header.e_phoff + uint64_t{i} * header.e_phentsize;
         Elf64_Phdr part{};
-        if (at + sizeof part > length) return Kind::Ours; // unusual: leave it alone
-        memcpy(&part, head + at, sizeof part);
+        if (!program_header(head, length, i, part)) return Kind::Ours; // unusual: leave it alone
         if (part.p_type != PT_INTERP) continue;
         char loader[256];
         const size_t most = part.p_filesz < sizeof loader - 1 ? part.p_filesz : sizeof loader - 1;
@@ -40,7 +90,8 @@ Kind kind_by_loader(int file, const char *head, size_t length) noexcept {
         if (got <= 0) return Kind::Ours;
         loader[got] = '\0';
         const char *slash = strrchr(loader, '/');
-        return strcmp(slash != nullptr ? slash + 1 : loader, kLoader) == 0 ? Kind::Ours : Kind::Foreign;
+        if (strcmp(slash != nullptr ? slash + 1 : loader, kLoader) != 0) return Kind::Foreign;
+        return sanitized(file, head, length) ? Kind::Sanitized : Kind::Ours;
     }
     return Kind::Static;
 }

@@ -6,9 +6,10 @@
 namespace reap::preload {
 
 enum class Kind : uint8_t {
-    Ours,    // loaded by the loader of this process's C library, or unknown
-    Static,  // no loader: ignores preloads
-    Foreign, // another CPU architecture or another loader, which would fail on our preloads
+    Ours,      // loaded by the loader of this process's C library, or unknown
+    Static,    // no loader: ignores preloads
+    Foreign,   // another CPU architecture or another loader, which would fail on our preloads
+    Sanitized, // its sanitizer's runtime must come before all preloads, or it ends at once
 };
 
 // Reads the head of the file, and of a script's interpreters. `directory` is as for openat(). Opens a

@@ -133,6 +133,8 @@ void Image::define_self(uint32_t flags) noexcept {
     raw_copy(record + numbers_length, strings, strings_length);
     definitions_.commit(record + length);
     state_ = State::Running;
+    // By its addresses a reader finds the file that serves malloc in what the kernel says of mappings.
+    if (!forked && !trace_.in_sandbox()) define_module(reinterpret_cast<uint64_t>(real.malloc));
     if (trace_.sampler() == REAP_SAMPLER_TIMER && !trace_.in_sandbox()) {
         const ErrnoGuard keep;
         start_timer_sampler(trace_, process(), clock_);

@@ -1,6 +1,7 @@
 """Is this file an allocator that can be preloaded?"""
 
 import functools
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -27,6 +28,11 @@ def preloads(library: str) -> tuple[str, ...]:
         return (library,)  # whoever preloads it is told what is wrong with it
     stands_in = found.issuperset(_ESSENTIAL) and not found.issuperset(_STOOD_IN)
     return (library, str(ALIGNED)) if stands_in else (library,)
+
+
+def names(path: str) -> set[str]:
+    """Its file as the loader names it and, where that is a link, as the kernel names it."""
+    return {path, os.path.realpath(path)}
 
 
 def examine(name: str, path: str) -> Allocator:

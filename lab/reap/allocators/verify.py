@@ -45,7 +45,7 @@ def judge(allocator: Allocator, heap: Heap, *, replaces: bool = True, started: s
     program = executables[0]
     served = heap[program]
     provider = served.get(MALLOC, "")
-    if not _serves(allocator, provider):
+    if not serves(allocator, provider):
         return Verification(
             verified=False, provider=provider, problem=_why_not(allocator, program, provider, started)
         )
@@ -59,7 +59,7 @@ def judge(allocator: Allocator, heap: Heap, *, replaces: bool = True, started: s
             problem=f"two heaps are mixed: malloc is from {provider}, but {', '.join(mixed)} from "
             f"{served[mixed[0]]}",
         )
-    strays = [each for each in executables[1:] if not _serves(allocator, heap[each].get(MALLOC, ""))]
+    strays = [each for each in executables[1:] if not serves(allocator, heap[each].get(MALLOC, ""))]
     notes = [
         f"the child program {each} has its malloc from {heap[each].get(MALLOC, '') or 'nowhere'}, "
         f"not from {allocator.name}"
@@ -73,7 +73,8 @@ def judge(allocator: Allocator, heap: Heap, *, replaces: bool = True, started: s
     return Verification(verified=True, provider=provider, notes=notes)
 
 
-def _serves(allocator: Allocator, provider: str) -> bool:
+def serves(allocator: Allocator, provider: str) -> bool:
+    """Whether malloc from this file is the allocator's; of one without a library, the C library's."""
     if allocator.library:
         return _same(provider, allocator.library)
     return Path(provider).name.startswith(("libc.so", "libc-2"))

@@ -1,5 +1,6 @@
 """The command `reap`: its verbs, loaded when they are called, and the one place where errors are printed."""
 
+import errno
 import importlib
 import os
 import shlex
@@ -23,6 +24,7 @@ VERBS = {
     "run": ("reap.run.command", "Find out whether memory allocation slows a program down, and what to do."),
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
     "show": ("reap.show.command", "Show what a recording contains."),
+    "live": ("reap.live.command", "Watch a program's allocations while it runs."),
     "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
     "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
@@ -38,6 +40,7 @@ VERBS = {
         "reap.rss.command",
         "Show what resident memory consists of: live, cached, pinned, or not yet reclaimed.",
     ),
+    "soak": ("reap.soak.command", "Find out whether a server's memory grows over hours, and which part."),
     "scenario": (
         "reap.scenario.command",
         "Reproduce a known allocator problem and compare its remedies.",
@@ -50,7 +53,7 @@ VERBS = {
         "Run the benchmark programs, with and without their custom allocators.",
     ),
     "study": ("reap.study.command", "Reproduce the studies behind Reap on this machine."),
-    "demo": ("reap.run.demo", "Try it all on perl, gcc and sed."),
+    "demo": ("reap.run.demo", "Run the whole analysis on perl, gcc and sed."),
 }
 """Each verb's module, whose command has the verb's name, and its help line; `reap --help` imports none."""
 
@@ -152,6 +155,11 @@ def main() -> NoReturn:
             _mistake()
         complain(_NO_TEXT)
         sys.exit(_NO_TEXT.code)
+    except OSError as error:
+        if error.errno not in _SHORT_OF:
+            _mistake()
+        complain(_short_of(error))
+        sys.exit(ExitCode.INTERNAL)
     except Exception:  # noqa: BLE001 - a mistake of ours must not look like the program's own exit code 1
         _mistake()
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
@@ -184,13 +192,33 @@ def _mistake() -> NoReturn:
     sys.exit(ExitCode.INTERNAL)
 
 
+_SHORT_OF = {
+    errno.EMFILE: "ulimit -n 1024 allows this shell more open files",
+    errno.ENFILE: "end programs that hold many files open",
+    errno.ENOSPC: "make room, or set TMPDIR to a folder with room",
+    errno.EDQUOT: "make room, or set TMPDIR to a folder with room",
+    errno.EFBIG: "ulimit -f unlimited allows this shell larger files",
+    errno.ENOMEM: "end programs that take much memory, or ulimit -v unlimited",
+}
+"""What to do where the machine or a limit of the shell ends, wherever reap meets that."""
+
+
+def _short_of(error: OSError) -> ReapError:
+    of = f": {error.filename}" if error.filename else ""
+    return ReapError(f"{error.strerror}{of}", _SHORT_OF[error.errno or 0])
+
+
 _PACKAGES = {"libdw.so.1": "libdw1", "libelf.so.1": "libelf1", "libxxhash.so.0": "libxxhash0"}
 """Debian's, of the libraries that reap.native is linked with."""
 
 
 def _lacking(error: ImportError) -> ReapError | None:
     """What to install; None where a part of reap itself cannot be imported."""
-    library = str(error).partition(":")[0]
+    library, _, reason = str(error).partition(": ")
+    if ".so" in library and "cannot open" not in reason:
+        return ReapError(
+            f"{library} cannot be loaded: {reason}", "it may be damaged, or memory limited (ulimit -a)"
+        )
     if ".so" in library:
         name = _PACKAGES.get(library, f"the package of {library}")
         return ReapError(

@@ -26,11 +26,11 @@ _RECORDING = b"RPTRACE1"
 
 
 class FragmentRun(Record):
-    """One run on a fragmented heap, and what it rests on."""
+    """One run on a fragmented heap, and the data behind it."""
 
     command: list[str]
     allocator: str
-    """Its name."""
+    """Its name; of another that served malloc in its place, the file's."""
     provider: str
     """The end of the path of the file that served malloc; empty if nothing was littered."""
     litter: Litter
@@ -56,6 +56,13 @@ def load_profile(path: Path, *, cut_off: int) -> SizeProfile:
     if recorded:
         return profiles.size_profile(read.read(path), cut_off=cut_off, reap_version=__version__)
     return profiles.narrow(profiles.decode(data, str(path)), cut_off)
+
+
+def _others(allocator: Allocator, run: Littered) -> list[str]:
+    """The names of the files that served malloc, and are not the allocator's."""
+    served = {Path(each.provider).name for each in run.litterings} - {""}
+    expected = Path(allocator.library).resolve().name if allocator.library else "libc.so.6"
+    return sorted(name for name in served if name not in (expected, Path(allocator.library).name))
 
 
 def take_profile(launch: Launch, *, cut_off: int) -> SizeProfile:
@@ -86,7 +93,7 @@ def fragment(
     run = littering.run(launch, litter, image=program.image)
     return FragmentRun(
         command=program.command,
-        allocator=allocator.name,
+        allocator=" and ".join(_others(allocator, run)) or allocator.name,
         provider=next((each.provider for each in run.litterings), ""),
         litter=litter,
         profile=profile,
@@ -167,10 +174,7 @@ def _notes(
         said.append(
             f"{units.whole(run.lost)} litterings had no space to report; their cost is not subtracted"
         )
-    served = {Path(each.provider).name for each in run.litterings} - {""}
-    expected = Path(allocator.library).resolve().name if allocator.library else "libc.so.6"
-    strange = sorted(name for name in served if name not in (expected, Path(allocator.library).name))
-    if strange:
+    if strange := _others(allocator, run):
         said.append(f"malloc was not served by {allocator.name} but by {' and '.join(strange)}")
     if run.deepbind and allocator.library:
         said.append(

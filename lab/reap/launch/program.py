@@ -63,6 +63,8 @@ class Program(Record):
     """Whether it exports a malloc of its own, so that no preload can serve it."""
     keeps_malloc: str = ""
     """Why blocks of another malloc than its own would be its end, as a clause; empty if they would not."""
+    sanitizer: str = ""
+    """The sanitizer that it was built with, whose cost would hide its own; empty if none."""
     obstacle: str = ""
     """Why no preload can enter it, as a sentence; empty if one can."""
     remedy: str = ""
@@ -93,6 +95,7 @@ def resolve(
         loader=facts.interpreter,
         brings_malloc=MALLOC in facts.exports,
         keeps_malloc=_keeps_malloc(facts),
+        sanitizer=_sanitizer(facts),
         obstacle=obstacle,
         remedy=remedy,
         notes=[*notes, *_notes(image, facts)],

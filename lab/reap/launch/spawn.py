@@ -26,6 +26,10 @@ _PASSED_ON = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGCONT),
 )
+_PYTHONS_OWN = (signal.SIGPIPE, signal.SIGXFSZ)
+"""What Python ignores before we can look whether we were started to ignore it."""
+_PASS_ON_AS_THEY_ARE = frozenset({"sh", "bash", "dash", "ksh", "zsh", "busybox", "timeout", "systemd"})
+"""Programs that start others with the signals ignored that they ignore themselves: shells have to (POSIX)."""
 _STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 """What a terminal stops a job with. We stop when the program has stopped: the launcher sees to that."""
 _NO_MORE_PATIENCE = signal.SIGRTMIN
@@ -168,9 +172,28 @@ def _inherited() -> list[int]:
     return [number for number, file in _inheritable().items() if _GIVEN.get(number) == file]
 
 
+def _ignored_before_python() -> list[signal.Signals]:
+    """Those of `_PYTHONS_OWN` that a shell has us ignore; none where another program has started us.
+
+    Others, such as Python and Node.js, ignore them and start programs with the default.
+    """
+    try:
+        status = Path(f"/proc/{os.getppid()}/status").read_text(errors="replace")
+    except OSError:
+        return []
+    facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    if facts.get("Name") not in _PASS_ON_AS_THEY_ARE:
+        return []
+    return [number for number in _PYTHONS_OWN if int(facts["SigIgn"], 16) >> (number - 1) & 1]
+
+
+_GIVEN_TO_IGNORE = _ignored_before_python()
+
+
 def _ignored() -> list[signal.Signals]:
-    """The signals that we pass on and were started to ignore, as by nohup: the program ignores them, too."""
-    return [number for number in (*_PASSED_ON, *_STOPS) if signal.getsignal(number) is signal.SIG_IGN]
+    """The signals that we were started to ignore, as by nohup: the program ignores them, too."""
+    ours = [number for number in (*_PASSED_ON, *_STOPS) if signal.getsignal(number) is signal.SIG_IGN]
+    return [*ours, *_GIVEN_TO_IGNORE]
 
 
 def _spawn(command: Sequence[str], launch: Launch) -> bytes:
@@ -202,12 +225,18 @@ class Launcher:
 
 @contextlib.contextmanager
 def started(
-    command: Sequence[str], launch: Launch, passed: Sequence[int] = (), *, apart: bool = False
+    command: Sequence[str],
+    launch: Launch,
+    passed: Sequence[int] = (),
+    *,
+    apart: bool = False,
+    output: tuple[BinaryIO, BinaryIO] | None = None,
 ) -> Iterator[Launcher]:
     """A launcher with the command of a `Prepared`; whatever is thrown within ends what it runs.
 
     `passed` are descriptors for it. With `apart` a terminal's Ctrl-C reaches this process alone, and not the
-    launcher. Throws ReapError where it cannot be started.
+    launcher. `output` is what a program that is not captured has as standard output and standard error, in
+    place of ours. Throws ReapError where it cannot be started.
     """
     receiving, sending = os.pipe()
     with os.fdopen(receiving, "rb") as answer:
@@ -217,6 +246,8 @@ def started(
                 pass_fds=[sending, *passed, *_inherited()],
                 cwd=launch.directory or None,
                 process_group=0 if apart else None,
+                stdout=output[0] if output else None,
+                stderr=output[1] if output else None,
             )
         except OSError as error:
             raise ReapError(f"the launcher {command[0]} cannot be started: {error.strerror}") from error

@@ -117,7 +117,7 @@ class PhaseRequests(Record):
     """What the marked requests that began in one phase allocated, exactly, each in its own thread."""
 
     phase: str
-    """As the program calls it; empty before it said any."""
+    """As the program names it; empty before the first."""
     count: int
     allocations: PerRequest
     bytes: PerRequest
@@ -189,4 +189,4 @@ class Profile(Record):
     """Of a recording of a running process: everything is an estimate, and nothing is known of lifetimes and
     of what is in use."""
     notes: list[str] = []
-    """What a reader must know: troubles, truncation, what was not recorded."""
+    """What a reader must know: problems, truncation, what was not recorded."""

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from reap import native
+from reap.allocators import library
 from reap.base.files import native_name
 from reap.launch import native_files
 from reap.launch.host import sampling
@@ -49,9 +50,8 @@ def sample(launch: Launch, litter: Litter, *, image: str = "", providers: list[s
         littered = littering.run(sampled, litter, image=image)
         record.finish(path)
         left_out = [(each.pid, each.begin_ns, each.end_ns) for each in littered.litterings]
-        recording = native.Recording(
-            native_name(path), native_files.preload("record").name, providers, left_out
-        )
+        files = [name for provider in providers for name in library.names(provider)]
+        recording = native.Recording(native_name(path), native_files.preload("record").name, files, left_out)
         return Sampled(
             littered=littered,
             seen=recording.instruction_samples(),

@@ -17,6 +17,9 @@ _TOGETHER = 0.5
 _KEPT = 0.5
 """Where less of the most is left at the end, the most is told, too."""
 
+_SEEN = 0.5
+"""The least part of its peak that must have been seen before anything is said of what it consists of."""
+
 TRIM = "call malloc_trim(0) after the work that frees"
 _BACKGROUND = {"MALLOC_CONF": "background_thread:true,dirty_decay_ms:1000"}
 
@@ -64,11 +67,14 @@ def judge(residence: Residence) -> ResidenceVerdict:
     """The verdict on the last moment: the first large part of those that something can be done about."""
     last = residence.last
     cause = next((name for name in _RULES if _is_large(last, name)), "nothing")
+    missed = _missed(residence)
+    if missed and residence.largest.resident < _SEEN * residence.peak:
+        return ResidenceVerdict(cause="nothing", sentences=[missed])
     if cause == "nothing":
         sentences, remedies = _nothing(residence)
     else:
         sentences, remedies = _RULES[cause](_Case(residence, getattr(last.parts, cause)))
-    sentences += _gone(residence)
+    sentences += [missed] if missed else _gone(residence)
     if last.swap >= _LEAST:
         sentences.append(f"In addition, {units.size(last.swap)} are swapped out.")
     return ResidenceVerdict(cause=cause, sentences=sentences, remedies=remedies)
@@ -227,6 +233,18 @@ _RULES: dict[str, Callable[[_Case], _Answer]] = {
     "stack": _plain("stack"),
 }
 """What can be returned to the OS comes first, since something can be done about it."""
+
+
+def _missed(residence: Residence) -> str:
+    """What to say where the kernel counted a higher peak than all snapshots have; empty where it did not."""
+    largest = residence.largest.resident
+    if residence.peak - largest < max(_LEAST, LARGE * residence.peak):
+        return ""
+    return (
+        f"Its peak was {units.size(residence.peak)}, and the largest snapshot has {units.size(largest)}: "
+        "what the rest was is not known. Give the program more work, or take snapshots more often "
+        "(--interval)."
+    )
 
 
 def _gone(residence: Residence) -> list[str]:

@@ -99,7 +99,7 @@ class _Search:
     def _look(self) -> Look:
         """The first run: who serves malloc, and what speaks for which settings."""
         name = self._spec.program.command[0]
-        self._listener.say(f"{name} runs {self._tune.most} times at most, under {self._spec.baseline.name}")
+        self._listener.say(f"{name} runs {self._tune.most} times at most")
         run = self._run(self._cell(None), warmup=True)
         self._once.require_sound(run.outcome)
         if run.outcome.failure:
@@ -212,7 +212,7 @@ class _Search:
         return {what: self._rounds.unrest(metric, self._number) for what, metric in self._metrics.items()}
 
     def _drawn(self, look: Look, begun: int, chosen: Choices, final: Choices) -> Tuned:
-        # Bonferroni: of several settings that are confirmed at once, one may look better by luck.
+        # Bonferroni: of several settings that are confirmed at once, one may look better by chance.
         level = 1 - (1 - LEVEL) / max(1, len(final))
         trials = [self._trial(option, begun) for option in self._tried.values()]
         if any(each.same_output is False for each in trials):
@@ -251,7 +251,9 @@ class _Search:
         metric = self._metrics[what]
         if chosen is None:
             return Finding(
-                objective=what, metric=metric, why_not="no setting could be held to the program as it is"
+                objective=what,
+                metric=metric,
+                why_not="no setting could be compared with the program as it is",
             )
         if option is None and plan.promising(
             score := self._rounds.score(chosen.name, metric, begun), self._rounds.unrest(metric, begun)

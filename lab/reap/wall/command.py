@@ -202,7 +202,7 @@ def _measured(asked: Asked) -> Measured:
         under = chosen[0] if chosen else Allocator(name=DEFAULT)
         with servers.under_load(asked.server, found, under) as pid:
             return measuring.watch_running(pid, asked.seconds, asked.path, _say)
-    if chosen:
+    if chosen or found.sanitizer:
         programs.require_preloadable(found)
     stdin = spooled()
     if stdin is not None:

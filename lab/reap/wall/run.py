@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from reap import native
+from reap.allocators import library
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
 from reap.launch.host import calibration, memory
@@ -69,8 +70,9 @@ class _Counting:
 
     def files(self) -> list[str]:
         """The files that served malloc, but for the C library."""
-        providers = [image.provider for image in self.recording.images()]
-        return sorted({path for path in providers if path and not Path(path).name.startswith("libc.so")})
+        providers = {image.provider for image in self.recording.images()}
+        served = [path for path in providers if path and not Path(path).name.startswith("libc.so")]
+        return sorted({name for path in served for name in library.names(path)})
 
 
 def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_strace: bool = False) -> Measured:
@@ -95,7 +97,7 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
         notes += wall_notes.of_counting(outcome, counting.outcome)
     files = [
         *ALLOCATOR_FILES,
-        *([launch.allocator] if launch.allocator else []),
+        *(library.names(launch.allocator) if launch.allocator else []),
         *(counting.files() if counting else []),
     ]
     seen = first if files == ALLOCATOR_FILES else _read(folder / _SAMPLED, files)

@@ -206,10 +206,9 @@ def test_everything_is_somewhere_else_than_the_current_folder(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_libdw_there_is_one_message():
-    fails = (
-        "raise ImportError('libdw.so.1: cannot open shared object file: No such file', name='reap.native')"
-    )
+def failing(error):
+    """What `reap show` says where the import of its native part raises an error."""
+    fails = f"raise {error}"
     code = f"""
 import sys
 class Finder:
@@ -222,10 +221,38 @@ main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == ExitCode.INTERNAL
-    assert done.stderr == (
+    return done.stderr
+
+
+def test_without_libdw_there_is_one_message():
+    error = "ImportError('libdw.so.1: cannot open shared object file: No such file', name='reap.native')"
+    assert failing(error) == (
         "reap: libdw.so.1 is not installed; it is required to read recordings\n"
         "  sudo apt-get install libdw1\n"
     )
+
+
+def test_a_library_that_finds_no_memory_is_not_said_to_be_missing():
+    error = "ImportError('_ufuncs.so: failed to map segment from shared object', name='scipy')"
+    assert failing(error) == (
+        "reap: _ufuncs.so cannot be loaded: failed to map segment from shared object\n"
+        "  it may be damaged, or memory limited (ulimit -a)\n"
+    )
+
+
+def test_where_descriptors_end_there_is_one_message():
+    assert failing("OSError(24, 'Too many open files', '/tmp/x')") == (
+        "reap: Too many open files: /tmp/x\n  ulimit -n 1024 allows this shell more open files\n"
+    )
+
+
+def test_where_files_may_not_grow_the_reason_is_given(tmp_path):
+    words = [*reap_command(), "record", "-o", "x.reap", "--", program("busy")]
+    shell = ["sh", "-c", 'ulimit -f 16 && exec "$@"', "sh", *words]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == ExitCode.INTERNAL
+    assert "x.reap cannot be written: File too large" in done.stderr
+    assert not (tmp_path / "x.reap").exists()
 
 
 def test_only_glibc_is_compared_with_our_own(monkeypatch):

@@ -1,8 +1,10 @@
 """`reap compare --naive` without --levels: the program with its own allocator and without."""
 
 import json
+import os
+from pathlib import Path
 
-from programs import program, reap
+from programs import linked_library, program, reap
 
 from reap.base.errors import ExitCode
 
@@ -48,3 +50,20 @@ def test_fragment_and_levels_refuse_a_malloc_of_the_programs_own_in_the_same_wor
         assert "brings its own malloc, which a preload cannot replace: its heap cannot be" in done.stderr
         assert f"reap rss -- {own}" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_malloc_that_a_program_has_by_itself_is_not_called_glibc(tmp_path):
+    """Where that is another library's, levels need it by its name; `fragment` says whose it is."""
+    library = linked_library(tmp_path)
+    options = {"cwd": tmp_path, "env": {**os.environ, "LD_PRELOAD": library}}
+    levels = ["compare", "-f", "-o", "r", "-n", "2", "--levels", "adv0,adv1"]
+    done = reap(*levels, "-a", "glibc", "--", program("busy"), **options)
+    assert done.returncode == ExitCode.NOT_EXECUTABLE, done.stdout + done.stderr
+    assert f"comes from {library} without our doing" in done.stderr
+    named = f"--baseline own --allocators own={library}"
+    assert f"name it: {named}\n" in done.stderr
+    done = reap(*levels, *named.split(), "--", program("busy"), **options)
+    assert done.returncode == 0, done.stderr
+    assert "glibc" not in done.stdout
+    done = reap("fragment", "--level", "adv1", "--", program("busy"), **options)
+    assert f"On a heap littered at adv1, under {Path(library).name}\n" in done.stderr

@@ -164,7 +164,7 @@ def test_set_user_id(tmp_path):
 )
 def test_sanitizers_are_recognised_before_the_start(tmp_path, flag, name):
     path = compile_c(f"sanitized{flag.replace(' ', '')}", "int main(void) { return 0; }", flag.split())
-    for words in (["run"], ["compare"], ["record"], ["drag"]):
+    for words in (["run"], ["compare"], ["record"], ["drag"], ["wall"]):
         done = reap(*words, "--", path, cwd=tmp_path)
         assert done.returncode == 126, done.stderr
         assert f"is built with {name}" in done.stderr

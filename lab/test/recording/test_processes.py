@@ -157,6 +157,18 @@ def test_a_child_for_another_c_library_runs_and_is_named(tmp_path, depth, way):
     assert any("Nothing was recorded of musl: it is for another C" in note for note in done.profile.notes)
 
 
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_a_child_built_with_a_sanitizer_runs_and_is_named(tmp_path, depth, sanitizer):
+    """It would end at once: its runtime does not come first in the list of libraries."""
+    source = '#include <stdlib.h>\n#include <stdio.h>\nint main(void) { free(malloc(9)); puts("hi"); }\n'
+    child = compile_c(f"child-{sanitizer}", source, [f"-fsanitize={sanitizer}"])
+    done = shell(tmp_path, depth, f"{child} && {child}")
+    assert done.outcome.status == 0, done.outcome.stderr_tail
+    assert done.outcome.stdout_bytes == 6
+    assert any(f"of child-{sanitizer} (2 processes)" in note for note in done.profile.notes)
+
+
 @pytest.fixture
 def bare_root(tmp_path):
     """A root directory with dash, echo and the C library, and without the recorder."""

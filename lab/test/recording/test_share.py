@@ -6,12 +6,15 @@ from pathlib import Path
 
 import paired
 import pytest
+from programs import linked_library
 from recorded import recorded, recorded_as, target
 
 from reap import native
 from reap.launch import spawn
 from reap.launch.host import sampling
 from reap.launch.records import Launch
+from reap.recording.analyse.profile import profile
+from reap.recording.read import read
 
 LEVELS = (20, 100, 400)
 """Steps of work beside each call: much, some, little time in the allocator."""
@@ -56,6 +59,19 @@ def test_the_sampled_share_is_the_share_that_leaving_it_out_saves(tmp_path, trut
     much, some, little = (seen[work].share.value for work in LEVELS)
     assert much > some > little
     assert seen[LEVELS[0]].method == method.__name__
+
+
+@pytest.mark.skipif(sampling.check().samples == 0, reason="perf events are not allowed here")
+def test_an_allocator_behind_a_link_has_its_share(tmp_path):
+    linked = linked_library(tmp_path)
+    words = [target("share"), "with", "20", turns(20)]
+    done = recorded(tmp_path, "triage", *words, allocator=linked)
+    assert done.recording.images()[0].provider == linked
+    assert done.profile.share.share.low > 0.02
+    done.path.rename(tmp_path / "elsewhere.reap")
+    Path(linked).unlink()  # as on another machine
+    moved = profile(read(tmp_path / "elsewhere.reap"), [])
+    assert moved.share.share == done.profile.share.share
 
 
 def test_the_recorders_own_time_is_not_the_allocators(tmp_path):

@@ -273,6 +273,21 @@ def test_what_was_given_back_before_the_end_is_told():
     assert len(judge(residence_of(last, last)).sentences) == 1
 
 
+def test_what_was_never_seen_is_not_said_to_be_what_was():
+    """php ended after 60 ms with a peak of 45 MiB; a snapshot at 15 ms had 10 MiB of files."""
+    early = taken_of(kernel_of(files=10 * MB, heap=2 * MB))
+    verdict = judge(residence_of(early, peak=45 * MB))
+    assert verdict.cause == "nothing"
+    (sentence,) = verdict.sentences
+    assert sentence.startswith(
+        "Its peak was 45.0 MiB, and the largest snapshot has 12.0 MiB: what the rest was"
+    )
+    most = judge(residence_of(early, peak=18 * MB))
+    assert most.cause == "files"
+    assert most.sentences[-1].startswith("Its peak was 18.0 MiB")
+    assert judge(residence_of(early, peak=14 * MB)) == judge(residence_of(early))
+
+
 def test_growth_of_live_bytes_is_said():
     said = Said(kind="jemalloc", provider="", stamp=1, values={"allocated": 10 * MB, "active": 10 * MB})
     more = msgspec.structs.replace(said, values={"allocated": 90 * MB, "active": 90 * MB})

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from programs import as_nobody, reap, reap_command
+from programs import as_nobody, program, reap, reap_command
 from recorded import target
 
 from reap.base.errors import ExitCode, ReapError
@@ -241,6 +241,20 @@ def test_each_of_many_programs_may_change_its_namespace(tmp_path):
             each.kill()
             each.wait()
     assert (status, out, err) == (0, "done\n", "")
+
+
+def test_the_kernel_s_own_peak_is_in_the_results(tmp_path):
+    words = ["rss", "--json", "r.json", "-o", "rows", "--", program("peak"), "60"]
+    assert reap(*words, cwd=tmp_path).returncode == 0
+    assert json.loads((tmp_path / "r.json").read_text())["processes"][0]["peak"] > 60 * MB
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a PID namespace")
+def test_a_program_in_a_pid_namespace_is_asked(tmp_path):
+    """It has another number there than here."""
+    words = ["unshare", "--pid", "--fork", target("resides"), "live"]
+    results, _ = held_open(*words, until=part("live", 60 * MB), folder=tmp_path)
+    assert results["processes"][0]["allocator"] == "glibc"
 
 
 @pytest.mark.parametrize("status", [0, 3])

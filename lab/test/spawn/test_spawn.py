@@ -295,7 +295,7 @@ IGNORED = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.
 
 @pytest.mark.parametrize("capture", [True, False])
 def test_ignored_signals_stay_ignored(capture):
-    """As under nohup. (SIGPIPE cannot be told: Python itself ignores it.)"""
+    """As under nohup."""
     code = UNTOUCHED.replace("capture=False", f"capture={capture}")
     code = code.replace("sys.exit", "sys.stderr.write(outcome.stderr_tail); sys.exit")
     ignores = f"import os, signal, sys; [signal.signal(n, signal.SIG_IGN) for n in {[*map(int, IGNORED)]}]; "
@@ -306,6 +306,25 @@ def test_ignored_signals_stay_ignored(capture):
     mask = int(done.stderr.split()[1], 16)
     assert [number for number in IGNORED if not mask >> (number - 1) & 1] == []
     assert done.returncode == 0
+
+
+def ignored_of(*words):
+    """What a program says that it ignores that is started from these words, with its own at the end."""
+    looks = ["/bin/grep", "SigIgn", "/proc/self/status"]
+    done = subprocess.run([*words, *looks], capture_output=True, text=True, check=True, timeout=60)
+    return int(done.stdout.split()[1], 16)
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+@pytest.mark.parametrize("trap", ["trap '' PIPE XFSZ; ", "trap '' PIPE; ", ""])
+def test_what_python_ignores_itself_is_ignored_where_the_shell_says_so(shell, trap):
+    words = [shell, "-c", f'{trap}"$@"; exit', shell]
+    assert ignored_of(*words, sys.executable, "-c", UNTOUCHED) == ignored_of(*words)
+
+
+def test_what_python_ignores_itself_is_not_where_its_parent_alone_ignores_it():
+    assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN
+    assert not ignored_of(sys.executable, "-c", UNTOUCHED) >> (signal.SIGPIPE - 1) & 1
 
 
 def test_untouched_programs_stay_in_the_foreground_group():

@@ -15,7 +15,7 @@ import pytest
 from causes import cause_program
 from lab.test.wall.measuring import TRACEPOINTS, measured, needs_perf
 from marked import marks
-from programs import as_nobody, program, reap, reap_command
+from programs import as_nobody, linked_library, program, reap, reap_command
 from recorded import target
 
 from reap.base.errors import ExitCode, ReapError
@@ -122,6 +122,13 @@ def test_the_exit_code_is_the_programs(tmp_path):
 
 
 @pytest.mark.timed
+@needs_perf
+def test_an_allocator_behind_a_link_has_its_share(tmp_path):
+    words = [target("share"), "with", "20", "20000"]
+    share = measured(tmp_path, *words, allocator=linked_library(tmp_path)).wall.share
+    assert share.share.low > 0.02
+
+
 @needs_perf
 def test_a_static_program_is_sampled_and_not_counted(tmp_path):
     share = target("share", "-static")

@@ -38,6 +38,15 @@ def mappings(pid: int) -> str:
     return text
 
 
+def number_within(pid: int) -> int:
+    """The number that a process has in its own PID namespace; of one that ended, its number here."""
+    with contextlib.suppress(OSError):
+        for line in (PROC / str(pid) / "status").read_text(errors="replace").splitlines():
+            if line.startswith("NSpid:"):
+                return int(line.split()[-1])
+    return pid
+
+
 def _text(pid: int) -> str:
     """Where the first thread has ended, and so has no memory any more, by another one."""
     if text := (PROC / str(pid) / "smaps").read_text(errors="replace"):
@@ -52,7 +61,7 @@ def _text(pid: int) -> str:
 def parse(text: str) -> Kernel:
     """What a text like /proc/PID/smaps adds up to.
 
-    The kernel writes it a page at a time, and begins anew with a mapping that has grown meanwhile: of two
+    The kernel writes it a page at a time, and starts again with a mapping that has grown meanwhile: of two
     that begin at one address, the second counts.
     """
     totals = dict.fromkeys(Kernel.__struct_fields__, 0)
@@ -216,6 +225,6 @@ def _explain_empty(pid: int) -> None:
 def _gone(pid: int) -> ReapError:
     return ReapError(
         f"there is no process {pid}: it has ended, or never was",
-        "if it is started anew by somebody, take its number now, as in: reap rss --pid $(pidof -s NAME)",
+        "if a supervisor restarted it, use its new pid, as in: reap rss --pid $(pidof -s NAME)",
         ExitCode.NOT_FOUND,
     )

@@ -149,6 +149,8 @@ _UNRECORDED = {
     "the recorder",
     native.UNRECORDED_OUT_OF_REACH: "its root directory or its user cannot reach the recorder, and it was "
     "started without",
+    native.UNRECORDED_SANITIZED: "it is built with a sanitizer, whose runtime must come first, and was "
+    "started without the recorder",
 }
 
 

@@ -49,7 +49,7 @@ def other_allocators(facts: WallFacts, saves: Estimate, *, metric: Metric = "cpu
     if facts.wall.irreplaceable:
         return []
     return [
-        Remedy(name=name, allocator=name, expect=f"{at_most(saves, metric)}, or more", metric=metric)
+        Remedy(name=name, allocator=name, expect=f"{at_most(saves, metric)}; it may take more", metric=metric)
         for name in ("jemalloc", "tcmalloc", "mimalloc")
     ]
 
