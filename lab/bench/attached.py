@@ -2,7 +2,7 @@
 
 .venv/bin/python lab/bench/attached.py [ROUNDS]
 
-Each round starts a new redis-server and lets redis-benchmark make the same requests twice: once as it is, once
+Each round starts a redis-server and lets redis-benchmark make the same requests twice: once as it is, once
 with reap attached for the whole time, in turns first. What counts is the CPU time of redis-server, so that
 other processes and reap's own share of the machine do not.
 """
