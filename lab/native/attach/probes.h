@@ -35,7 +35,7 @@ class Probes {
     // Ends counting and removes all of them. Takes some 100 ms, most of it after the last is removed.
     void remove();
 
-    // Counting starts anew, or ends, at this moment.
+    // Counting starts again from 0, or ends, at this moment.
     void count(bool on) noexcept;
     void sample(double chance) noexcept;
     [[nodiscard]] uint64_t calls(size_t probe) const noexcept { return read(state_->calls[probe]); }
