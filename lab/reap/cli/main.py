@@ -53,7 +53,7 @@ VERBS = {
         "Run the benchmark programs, with and without their custom allocators.",
     ),
     "study": ("reap.study.command", "Reproduce the studies behind Reap on this machine."),
-    "demo": ("reap.run.demo", "Try it all on perl, gcc and sed."),
+    "demo": ("reap.run.demo", "Run the whole analysis on perl, gcc and sed."),
 }
 """Each verb's module, whose command has the verb's name, and its help line; `reap --help` imports none."""
 

@@ -57,13 +57,13 @@ def compare(
     With --against it compares CMD with other commands, such as the program before and after a change, and
     with --scan with itself with other values of a parameter.
 
-    With --server it compares a server under load: each round starts it anew under each allocator, waits until
-    it is ready, and runs --load once to warm it up and --loads times more. Only the server's own processes
-    are measured. Where the number of requests is known, CPU time per request is compared.
+    With --server it compares a server under load: each round starts it under each allocator, waits until it
+    is ready, and runs --load once to warm it up and --loads times more. Only the server's own processes are
+    measured. Where the number of requests is known, CPU time per request is compared.
 
     With --naive or --naive-env it compares CMD with its own allocator and without, under each allocator.
-    With --levels it runs every variant, allocator and heap fragmented like those of
-    long-running processes (see `reap fragment`), with controls. The cost of littering is subtracted.
+    With --levels it also runs each variant and allocator on heaps fragmented like those of long-running
+    processes (see `reap fragment`), with controls. The cost of littering is subtracted.
 
     Exits with CMD's own status under the baseline, or 1 if an allocator changed its status or its output, if
     none could be compared (as where --budget allows less than two rounds), or a heap could not be littered.

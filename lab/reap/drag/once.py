@@ -20,7 +20,7 @@ def kept(folder: Folder) -> DragProfile | None:
     """What was measured in that experiment before; None for nothing. Throws ReapError if it is damaged."""
     file = folder.path / KEPT
     return read_back(
-        file, DragProfile, f"remove it, and add --drag to have it measured anew: rm {shlex.quote(str(file))}"
+        file, DragProfile, f"remove it, and add --drag to measure it again: rm {shlex.quote(str(file))}"
     )
 
 

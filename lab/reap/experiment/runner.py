@@ -283,9 +283,9 @@ class Runner:
             self.dropped[cell.arm()] = verification.problem
 
     def _require_baseline(self, verification: Verification) -> None:
-        """Throws ReapError where every level is held to a malloc that is not the program's."""
+        """Throws ReapError where every level is compared with a malloc that is not the program's."""
         spec, provider = self._spec, verification.provider
-        if spec.matrix is None or not provider or verify.serves(spec.baseline, provider):
+        if spec.fragment is None or not provider or verify.serves(spec.baseline, provider):
             return
         others = [each.name for each in spec.allocators if each != spec.baseline]
         raise ReapError(

@@ -57,6 +57,6 @@ def soak(context: click.Context, /, **given: Any) -> int:  # noqa: ANN401 - clic
     from reap.soak import steps
 
     given["command"] = ()
-    resume = given.pop("resume")  # which takes a server here, too: it is started anew
+    resume = given.pop("resume")  # which takes a server here, too: it is restarted
     server = servers.asked(context, given)
     return steps.soak(steps.Asked(server=server, resume=resume, **given))

@@ -28,7 +28,7 @@ def page(
 ) -> str:
     """The verdict, all starts one after another as areas, and the trend of each part."""
     return html.page(
-        "soak.html.j2",
+        "soak/page.html.j2",
         title=f"Does the memory of {command_line(soak.command)} grow?",
         verdict=verdict,
         drawing=markupsafe.Markup(_drawing(of)) if any(of) else "",  # noqa: S704 - every word is escaped

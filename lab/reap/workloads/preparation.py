@@ -1,6 +1,6 @@
 """Makes a card's program and its inputs, and keeps them in the user's cache.
 
-Their folders are named after everything that they are made from, so that a change makes them anew.
+Their folders are named after everything that they are made from, so that after a change they are rebuilt.
 """
 
 import hashlib
@@ -222,7 +222,7 @@ def _library_files() -> tuple[Path, Path]:
 def _fingerprint(said: Sequence[Prepare | str | Git | None], *folders: Path) -> str:
     """Of what the card says of it and of all files in there: what was made from others is not used again.
 
-    The rest of the card makes no difference: another word in a description builds nothing anew.
+    The rest of the card makes no difference: a changed description rebuilds nothing.
     """
     digest = hashlib.sha256(msgspec.json.encode(said))
     for folder in folders:

@@ -82,7 +82,6 @@ def test_without_o_nothing_is_left_and_the_next_command_records(tmp_path):
         (("--interval", "0", "--", "true"), ExitCode.USAGE, "0.1"),
         (("x.reap",), ExitCode.INTERNAL, "No such file"),
     ],
-    ids=str,
 )
 def test_what_it_exits_with(tmp_path, words, status, said):
     done = reap("live", *words, cwd=tmp_path)

@@ -62,7 +62,7 @@ bool Reap<Upstream, Granule, Window, S>::give_up_cleanups(Misuse why, const void
     return false;
 }
 
-/// Verifies the free blocks of a chunk before they are filled anew. Their links are forgotten by then.
+/// Verifies the free blocks of a chunk before they are filled again. Their links are forgotten by then.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::open_free(const Chunk *chunk) noexcept {
     const bool good = walk(chunk, [](std::byte *block, std::size_t size, bool free) {
