@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "files/zstd_file.h"
+#include "module/attach.h"
 #include "module/calls.h"
 #include "module/drag.h"
 #include "module/files.h"
@@ -137,4 +138,5 @@ NB_MODULE(native, m) {
     bind_growing(m);
     bind_drag(m);
     bind_files(m);
+    bind_attach(m);
 }

@@ -323,6 +323,20 @@ void bind_instruction_samples(const nb::module_ &m) {
 }
 
 void bind_header(const nb::module_ &m) {
+    using Attach = decltype(reap_file_header::attach);
+    nb::class_<Attach>(m, "AttachWindows",
+                       "How calls of a running process were watched. Times in nanoseconds.")
+        .def_ro("windows", &Attach::windows)
+        .def_ro("window_ns", &Attach::window_ns, "Of all windows together, ...")
+        .def_ro("watched_ns", &Attach::watched_ns, "... of this time.")
+        .def_ro("window_cpu_ns", &Attach::window_cpu_ns, "CPU time of the process within the windows, ...")
+        .def_ro("watched_cpu_ns", &Attach::watched_cpu_ns, "... and in all.")
+        .def_ro("calls", &Attach::calls, "Calls that met a probe.")
+        .def_ro("cost_ns", &Attach::cost_ns, "CPU time that probes cost the process, by calibration.")
+        .def_ro("lost", &Attach::lost, "Samples that there was no room for.")
+        .def_ro("slowed", &Attach::slowed,
+                "Windows in which probes took nearly all of its CPU time: their calls are too few.")
+        .def_ro("broken", &Attach::broken, "Samples with an incomplete stack.");
     nb::class_<Header>(m, "Header", "What a trace says of itself.")
         .def_ro("depth", &Header::depth)
         .def_ro("start_unix_ns", &Header::start_unix_ns)
@@ -340,7 +354,11 @@ void bind_header(const nb::module_ &m) {
         .def_ro("stop_seconds", &Header::stop_seconds,
                 "From when on events are missing, where the file reached its limit; else 0.")
         .def_ro("deepbind", &Header::deepbind, "How often RTLD_DEEPBIND was removed from a call of dlopen.")
-        .def_ro("seconds", &Header::seconds, "To its end, or to the last event.");
+        .def_ro("seconds", &Header::seconds, "To its end, or to the last event.")
+        .def_prop_ro(
+            "attached", [](const Header &header) { return header.attached != 0; },
+            "It was made from outside of a running process; `attach` says how.")
+        .def_prop_ro("attach", [](const Header &header) { return header.attach; });
 }
 
 void bind_totals(const nb::module_ &m) {

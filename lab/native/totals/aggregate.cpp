@@ -167,12 +167,18 @@ template <class Value>
 }
 
 void Aggregator::sample(ImageState &image, const Event &event) {
-    const double drawn = static_cast<double>(event.size + 16) / static_cast<double>(event.period);
-    const auto weight = static_cast<float>(1.0 / -std::expm1(-drawn));
-    put_in(image, image.sampled, event,
-           {event.size, event.ticks, static_cast<uint32_t>(event.clock), event.stack, event.thread, weight});
+    const auto weight = static_cast<float>(event.weight());
     out_.weight += weight;
     out_.weight_squares += weight * weight;
+    if (event.period == 0) { // of an attached recording: nothing is known of its life
+        SiteTotals &from = site(image, event.stack);
+        from.objects += weight;
+        from.bytes += weight * static_cast<double>(event.size);
+        out_.live.level(event.ticks, 0).sum += weight;
+        return;
+    }
+    put_in(image, image.sampled, event,
+           {event.size, event.ticks, static_cast<uint32_t>(event.clock), event.stack, event.thread, weight});
     latency(event, event.call, weight);
 }
 
@@ -241,7 +247,7 @@ void Aggregator::handle(EventStream &stream, std::span<const Event> events) {
     } else if (event.what == What::Sample) {
         ++out_.samples;
         sample(image, event);
-        counted_.sampled(stream.place, event.thread, event.allocations, event.frees);
+        if (event.period != 0) counted_.sampled(stream.place, event.thread, event.allocations, event.frees);
     } else {
         sample_end(image, event);
     }
@@ -333,7 +339,8 @@ void Aggregator::read_counts() {
         totals.bytes += sizes.bytes();
         totals.objects += objects;
         totals.frees += counts.frees;
-        if (triage) counted_.ended(place_of(block.head.image), block.head.thread, objects, counts.frees);
+        if (triage && file_.header().attached == 0)
+            counted_.ended(place_of(block.head.image), block.head.thread, objects, counts.frees);
         const uint64_t all_reallocs = counts.calls[REAP_CALL_REALLOC] + counts.calls[REAP_CALL_REALLOCARRAY];
         const uint64_t reallocs =
             all_reallocs > counts.fresh_reallocs ? all_reallocs - counts.fresh_reallocs : 0;

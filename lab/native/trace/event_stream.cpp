@@ -91,7 +91,8 @@ size_t decode_long(uint8_t tag, RecordReader &in, const reap_block_header &block
         event.allocations = fields.varint();
         event.frees = fields.varint();
         event.thread = block.thread;
-        if (event.period == 0) fields.fail();
+        // Without a period it says itself what it stands for, and knows no address.
+        if (event.period == 0 && (event.clock == 0 || event.address != 0)) fields.fail();
         break;
     case REAP_TAG_SAMPLE_END:
         event.what = What::SampleEnd;

@@ -197,7 +197,8 @@ uint64_t finish_trace(const std::string &path) {
     // These fields and no others: processes that still run go on taking blocks through the same header.
     const uint64_t end[] = {ticks_now(blocks.header().clock), clock_ns(CLOCK_MONOTONIC)};
     static_assert(offsetof(reap_file_header, end_monotonic_ns) == offsetof(reap_file_header, end_ticks) + 8);
-    write_at(file.get(), end, sizeof end, offsetof(reap_file_header, end_ticks), path);
+    const bool ended = blocks.header().attached != 0 && blocks.header().end_ticks != 0;
+    if (!ended) write_at(file.get(), end, sizeof end, offsetof(reap_file_header, end_ticks), path);
     const uint32_t finished = open == 0 ? 1 : 0;
     const uint32_t used = std::max(blocks.header().next_block, UINT32_C(1));
     if (finished != 0 && blocks.header().file_blocks > used) {

@@ -233,7 +233,7 @@ def _name(site: SiteNow) -> Text:
 def _sizes(moment: Moment) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(Text("Sizes", style="bold not dim"), justify="right", width=12, no_wrap=True)
-    table.add_column("of all allocations", width=_BAR, no_wrap=True)
+    table.add_column("share", width=_BAR, no_wrap=True)
     table.add_column("", justify="right", width=8, no_wrap=True)
     whole = max(sum(each.objects for each in moment.sizes), 1)
     most = max((each.objects for each in moment.sizes), default=1) or 1

@@ -1,7 +1,10 @@
 """The page in a real browser: it draws, it reacts, it asks the network for nothing and logs nothing."""
 
+import base64
 import json
+import re
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -369,3 +372,37 @@ def test_it_prints(opened: Opened) -> None:
     assert len(made["data"]) > 50_000
     assert page.js("document.querySelector('#answer-0-sites svg text').getAttribute('fill')") == before
     assert page.js("document.documentElement.dataset.theme ?? null") is None
+
+
+def texts_by_page(pdf: bytes) -> list[int]:
+    """How many pieces of text each page of a PDF by Chromium shows."""
+    objects = {
+        int(number): body
+        for number, body in re.findall(rb"(?:^|\n)(\d+) 0 obj\n(.*?)\nendobj", pdf, re.DOTALL)
+    }
+
+    def texts(number: int) -> int:
+        body = objects[number]
+        contents = re.search(rb"/Contents (\d+) 0 R", body)
+        head, stream = (objects[int(contents[1])] if contents else body).split(b"stream\n", 1)
+        stream = stream.rsplit(b"\nendstream", 1)[0]
+        shown = (zlib.decompress(stream) if b"/FlateDecode" in head else stream).count(b"BT\n")
+        drawn = {int(form) for form in re.findall(rb"/X\d+ (\d+) 0 R", body)}
+        return shown + sum(texts(form) for form in drawn if b"/Form" in objects[form])
+
+    tree = next(body for body in objects.values() if b"/Type /Pages" in body and b"/Parent" not in body)
+
+    def pages(body: bytes) -> list[int]:
+        kids = [int(kid) for kid in re.findall(rb"(\d+) 0 R", re.search(rb"/Kids \[(.*?)\]", body)[1])]
+        return [page for kid in kids for page in (pages(objects[kid]) if b"/Kids" in objects[kid] else [kid])]
+
+    return [texts(page) for page in pages(tree)]
+
+
+@pytest.mark.parametrize("name", ["three", "hostile", "heaps", "wall"])
+def test_no_printed_page_is_blank_and_the_first_is_full(opened: Opened, name: str) -> None:
+    page = opened(name)
+    made = page.driver.execute_cdp_cmd("Page.printToPDF", {"displayHeaderFooter": False})
+    texts = texts_by_page(base64.b64decode(made["data"]))
+    assert texts[0] > 20
+    assert min(texts) > 0

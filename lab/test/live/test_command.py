@@ -27,7 +27,7 @@ import os, sys, time
 for n in range(20):
     os.write(1, bytes(range(256)))
     os.write(2, b"\\x1b[2J%d\\r" % n)
-    time.sleep(0.02)
+    time.sleep(0.05)
 sys.exit(int(sys.argv[1]))
 """
 LINE = re.compile(r"^ +[\d.]+ s  .* allocations/s  .*/s  live .*  resident .*$", re.MULTILINE)
@@ -82,7 +82,6 @@ def test_without_o_nothing_is_left_and_the_next_command_records(tmp_path):
         (("--interval", "0", "--", "true"), ExitCode.USAGE, "0.1"),
         (("x.reap",), ExitCode.INTERNAL, "No such file"),
     ],
-    ids=str,
 )
 def test_what_it_exits_with(tmp_path, words, status, said):
     done = reap("live", *words, cwd=tmp_path)
@@ -193,16 +192,22 @@ class Terminal:
             self.seen += chunk
 
 
+WAITS = """
+import os, sys, time
+def wait():
+    while not os.path.exists("go"): time.sleep(0.01)
+"""
 RAW = b"\x01\x7f\xffcol\x1b[31mour"
 LEAVES = b"\x1b[?1049l"
 """What leaves the alternate screen: behind it is what the user keeps."""
 
 
 def test_in_a_terminal_the_view_is_shown_and_the_output_comes_after_it(tmp_path):
-    code = f"import os, time; os.write(1, {RAW!r}); time.sleep(2); os.write(2, b'late'); raise SystemExit(5)"
-    terminal = Terminal(tmp_path, "live", "--interval", "0.2", "-o", "x.reap", "--", *python(code))
+    code = f"os.write(1, {RAW!r}); wait(); os.write(2, b'late'); raise SystemExit(5)"
+    terminal = Terminal(tmp_path, "live", "--interval", "0.2", "-o", "x.reap", "--", *python(WAITS + code))
     terminal.waits(b"Most bytes in use")
     terminal.waits(b"stdout")
+    (tmp_path / "go").touch()
     assert terminal.ends() == 5
     view, _, kept = terminal.seen.rpartition(LEAVES)
     assert RAW not in view
@@ -214,22 +219,25 @@ def test_in_a_terminal_the_view_is_shown_and_the_output_comes_after_it(tmp_path)
 
 
 def test_q_closes_the_view_and_the_program_runs_on(tmp_path):
-    code = "import time; print('before', flush=True); time.sleep(3); print('after')"
-    terminal = Terminal(tmp_path, "live", "--interval", "0.2", "--", *python(code))
+    code = "print('before', flush=True); wait(); print('after')"
+    terminal = Terminal(tmp_path, "live", "--interval", "0.2", "--", *python(WAITS + code))
     terminal.waits(b"Most bytes in use")
     terminal.types(b"q")
     terminal.waits(LEAVES)
+    terminal.waits(b"before\r\n")
     assert b"after\r\n" not in terminal.seen
+    (tmp_path / "go").touch()
     assert terminal.ends() == 0
     kept = terminal.seen.rpartition(LEAVES)[2]
     assert kept.index(b"before\r\n") < kept.index(b"after\r\n")
 
 
 def test_ctrl_c_interrupts_the_program(tmp_path):
-    code = "import time\ntry: time.sleep(60)\nexcept KeyboardInterrupt: print('caught'); raise SystemExit(7)"
-    terminal = Terminal(tmp_path, "live", "--interval", "0.2", "--", *python(code))
-    terminal.waits(b"Most bytes in use")
-    time.sleep(0.5)
+    code = (
+        "\ntry: print('rea' + 'dy', flush=True); wait()\nexcept BaseException: print('caught'); sys.exit(7)"
+    )
+    terminal = Terminal(tmp_path, "live", "--interval", "0.2", "--", *python(WAITS + code))
+    terminal.waits(b"ready")
     terminal.types(b"\x03")
     assert terminal.ends() == 7
     assert b"caught" in terminal.seen.rpartition(LEAVES)[2]

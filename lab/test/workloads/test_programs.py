@@ -140,7 +140,7 @@ def test_every_variant_and_peer_runs_and_prints_the_same(name):
 
 @pytest.mark.workloads
 def test_what_shows_drag_prints_what_the_program_does():
-    """Of lcc alone, which is not prepared where its repository cannot be reached."""
+    """Of lcc and mudlle, which are not prepared where their repositories cannot be reached."""
     for name in (name for name in PREPARED if card.load(name).emulated is not None):
         quick = card.load(name).quick_scale
         (custom,) = run.try_variants(name, ["custom"], scale=quick)
