@@ -3,14 +3,19 @@
     .venv/bin/python lab/bench/pictures.py [NAME ...]
 
 Makes the reports that the pages show, with the commands of the pages, and photographs them with Debian's
-chromium. Takes some minutes; NAMEs select pictures. Look at every picture before you commit it.
+chromium; the view of `reap live` is drawn by Textual. Takes some minutes; NAMEs select pictures. Look at
+every picture before you commit it.
 """
 
+import asyncio
 import base64
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,6 +50,11 @@ LEVELS = [
 ]
 CHECK = ["check", "--max-peak", "8MB", "--max-allocations", "100k", "--html", "check.html"]
 """Exceeds a limit."""
+SOAK = [
+    "soak",
+    *("--server", 'redis-server --port {port} --save ""', "--ready", "tcp"),
+    *("--load", "redis-benchmark -p {port} -q -t lpush -n 10000", "--hours", "0.1", "--html", "soak.html"),
+]
 PERL_HASH = "my %h; $h{$_} = $_ x 3 for 1 .. 200000"
 
 
@@ -65,11 +75,13 @@ PICTURES = {
     "report": Picture(["run", "-o", "run"], SERVER, "run/report.html", 780, stdin=True),
     "show": Picture(["show", "--html", "show.html", "server.reap"], [], "show.html", 1100),
     "flame": Picture(["show", "--html", "flame.html", "full.reap"], [], "flame.html", 760, at="figure.flame"),
+    "live": Picture(["record", "-o", "live.reap"], [*SERVER[:3], "1500"], "live.html", 562, stdin=True),
     "diff": Picture(["diff", "--html", "diff.html", "full.reap", "less.reap"], [], "diff.html", 1000),
     "check": Picture(CHECK, [*SERVER[:3], "1"], "check.html", 640, stdin=True),
     "compare": Picture(["compare", "--html", "compare.html"], SERVER, "compare.html", 1000, stdin=True),
     "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 950, stdin=True),
     "rss": Picture(["rss", "--html", "rss.html"], ["perl", "-e", PERL_HELD], "rss.html", 1000),
+    "soak": Picture(SOAK, [], "soak.html", 900),
     "drag": Picture(["drag", "--html", "drag.html"], ["perl", "-e", PERL_DRAGS], "drag.html", 1000),
     "tune": Picture(["tune", "--html", "tune.html"], SERVER, "tune.html", 880, stdin=True),
     "levels": Picture(LEVELS, ["perl", "-e", PERL_HASH], "levels.html", 760, top=680),
@@ -86,7 +98,10 @@ def main() -> int:
         driver = chromium.started(folder / "profile")
         try:
             for each in wanted:
-                make(PICTURES[each], folder)
+                if each == "live":
+                    watch(PICTURES[each], folder)
+                else:
+                    make(PICTURES[each], folder)
                 good &= photograph(driver, folder / PICTURES[each].page, each, PICTURES[each])
         finally:
             driver.quit()
@@ -124,6 +139,31 @@ def make(picture: Picture, folder: Path) -> None:
             stderr=subprocess.DEVNULL,
             check=picture.words[0] != "check",
         )
+
+
+def watch(picture: Picture, folder: Path) -> None:
+    """Makes a page of what `reap live` shows of a recording while it is made."""
+    from reap.live.run import Watched
+    from reap.live.terminal import View
+
+    recording = folder / picture.words[-1]
+    making = threading.Thread(target=make, args=(picture, folder))
+    making.start()
+    while not recording.exists() or recording.stat().st_size < 1 << 20:
+        time.sleep(0.01)
+    view = View(Watched(recording).look, 0.25)
+
+    async def drawn() -> str:
+        async with view.run_test(size=(120, 32)) as pilot:
+            await pilot.pause(6)
+            return view.export_screenshot(title="reap live server.reap")
+
+    svg = asyncio.run(drawn())
+    making.join()
+    # Without the fonts that it asks the network for.
+    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL).replace("Fira Code", "DejaVu Sans Mono")
+    page = f"<!doctype html><style>body {{ margin: 0 }} svg {{ width: {WIDTH}px }}</style>{svg}"
+    (folder / picture.page).write_text(page)
 
 
 def photograph(driver: "Chrome", page: Path, name: str, shown: Picture) -> bool:

@@ -77,6 +77,21 @@ struct reap_file_header {
     uint32_t native_only; /* 1: stacks have no Python functions, but the interpreter's own calls */
     uint32_t max_blocks;  /* from this block on no events are written; 0: no limit */
     uint64_t stop_ticks;  /* (atomic) where the first thread stopped for that */
+    uint32_t attached;    /* 1: made from outside of a running process: see `attach` */
+    uint32_t reserved;
+    struct {
+        uint64_t windows;        /* how often calls were watched, ... */
+        uint64_t window_ns;      /* ... how long in all, ... */
+        uint64_t watched_ns;     /* ... of this time */
+        uint64_t window_cpu_ns;  /* CPU time of the process within windows, ... */
+        uint64_t watched_cpu_ns; /* ... and in all */
+        uint64_t calls;          /* calls that met a probe */
+        uint64_t cost_ns;        /* CPU time that the probes cost the process, by calibration */
+        uint64_t lost;           /* samples that there was no room for */
+        uint64_t slowed; /* windows in which probes took most of the CPU time: their calls are too few */
+        uint64_t broken; /* samples whose stack does not reach the thread's first function */
+    } attach; /* Of an attached recording. Its counters are estimates, each sample says itself what it stands
+                 for, and when blocks are freed is not known. */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };
@@ -185,6 +200,9 @@ struct reap_requests {
     uint64_t by_bytes[REAP_REQUEST_BINS];       /* the same, by bytes */
 };
 
+/* The unit of a sample that says itself how many allocations it stands for. */
+#define REAP_WEIGHT_UNIT 1024u
+
 /* A block has so many places for stacks; each is 0 where the block begins. */
 #define REAP_STACK_PLACES 256u
 
@@ -219,7 +237,9 @@ enum reap_tag {
     REAP_TAG_FRAME = 0x30,      /* frame id, address, parent frame id (0: outermost) */
     REAP_TAG_SAMPLE = 0x40,     /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
                                  one allocation drawn with probability 1 - exp(-(size + 16) / period); then how
-                              many     blocks were allocated and freed so far under this thread's number */
+                              many     blocks were allocated and freed so far under this thread's number. With
+                              a period of 0 thread bytes are how many allocations it stands for, times
+                              REAP_WEIGHT_UNIT, and the address is 0: unknown */
     REAP_TAG_SAMPLE_END = 0x50, /* stamp, address, duration in ticks, thread number and thread bytes of the
                                  freeing thread: a sampled allocation was freed */
     REAP_TAG_MARK = 0x60,       /* reserved for marks: stamp, kind, id, string */

@@ -1,7 +1,10 @@
 """A headless Chromium, driven by Selenium, which records what it prints and what it asks the network for."""
 
+import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,3 +41,23 @@ def started(profile: Path) -> Any:
         options.add_argument("--no-sandbox")  # Chromium refuses to run as root with its sandbox
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+
+
+ITS_OWN = ("chrome://", "chrome-untrusted://")
+"""Pages that are parts of the browser."""
+
+
+@contextmanager
+def quiet(driver: Any, folder: Path) -> Iterator[None]:
+    """Meanwhile the reports of `folder` that are opened log no error and load nothing from elsewhere."""
+    for kind in ("browser", "performance"):
+        driver.get_log(kind)
+    yield
+    assert driver.execute_script("return reapReport.errors") == []
+    assert [entry["message"] for entry in driver.get_log("browser")] == []
+    messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    requests = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    # The browser's own first page asks for parts of the browser; that is none of ours.
+    asked = [r["request"]["url"] for r in requests if not r["documentURL"].startswith(ITS_OWN)]
+    assert asked
+    assert [url for url in asked if not url.startswith((folder.as_uri(), "data:", "blob:"))] == []

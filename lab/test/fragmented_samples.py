@@ -9,7 +9,7 @@ from samples import MIB, around, ratio_of
 from reap.answer.records import Answer
 from reap.base.records import Estimate, exactly
 from reap.compare.levels.judge import judge
-from reap.compare.levels.records import Arm, Control, Fragmented, Luck, Split
+from reap.compare.levels.records import Arm, Control, Fragmented, LayoutBias, Split
 from reap.experiment.records import Laid
 from reap.launch.litter.level import LEVELS
 from reap.launch.records import Misses
@@ -106,8 +106,8 @@ def fragmented_of(
             for v in variants
             for a in allocators
         ],
-        "luck": [
-            Luck(variant=v, level=level, ratios=[ratio_of("cpu", 0.99), ratio_of("cpu", 1.02)])
+        "layout_bias": [
+            LayoutBias(variant=v, level=level, ratios=[ratio_of("cpu", 0.99), ratio_of("cpu", 1.02)])
             for v in variants
             for level in ("none", "adv0")
         ],
@@ -122,4 +122,4 @@ def fragmented_of(
 def fragmented_answer(result: Fragmented | None = None) -> Answer:
     """An answer that is of fragmented heaps alone."""
     held = result or fragmented_of()
-    return answer("python3", held.command, fragmented=held, resilience=judge(held))
+    return answer("python3", held.command, fragmented=held, fragmented_verdict=judge(held))

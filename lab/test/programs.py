@@ -33,7 +33,7 @@ SOURCES = {
             return block[size / 2] == 2;
         }""",
     # Asks the system for what its words say, in MB, by no allocator: WORD MB, or "again", which executes it
-    # anew with the words that follow.
+    # again with the words that follow.
     "asks": r"""
         #define _GNU_SOURCE
         #include <pthread.h>

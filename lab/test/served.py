@@ -8,7 +8,7 @@ from programs import compile_c
 # SERVER PORT MODE: answers every byte after 20 ms of CPU time, or 40 ms where Reap's own allocator is
 # preloaded, with a byte. The first one takes 50 ms more. In mode "speaks" it says
 # on standard error when it listens, in mode "echoes" it answers lines alone, and in
-# mode "cools" the first three take 50 ms more.
+# mode "cools" the first three take 50 ms more; in mode "leaks" each costs 64 KB that stay.
 SERVER = r"""
     #include <arpa/inet.h>
     #include <netinet/in.h>
@@ -45,6 +45,7 @@ SERVER = r"""
             char byte;
             while (read(client, &byte, 1) == 1) {
                 if (!strcmp(mode, "crashes")) raise(SIGSEGV);
+                if (!strcmp(mode, "leaks")) memset(malloc(64000), 1, 64000);
                 if (!strcmp(mode, "tires") && clients == 3) raise(SIGSEGV);
                 if (strcmp(mode, "echoes") || byte == '\n') spin((slow ? 0.04 : 0.02) + (cold ? 0.05 : 0));
                 cold = !strcmp(mode, "cools") && ++asked < 3;

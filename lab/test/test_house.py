@@ -208,7 +208,12 @@ def test_preloads_export_no_cpp_names_but_operators(path):
     assert strange == []
 
 
-def test_no_room_is_empty():
+def test_what_draws_has_no_template_of_a_capability():
+    """Only the shell of a page and the parts that several pages repeat."""
+    assert {path.name for path in (PACKAGE / "draw").rglob("*.j2")} == {"shell.html.j2", "parts.html.j2"}
+
+
+def test_no_folder_is_empty():
     for init in PACKAGE.rglob("__init__.py"):
         others = [path for path in init.parent.glob("*.py") if path != init]
         assert others, f"{init.parent.relative_to(ROOT)} holds nothing"

@@ -53,7 +53,7 @@ int peak(const std::string &name) {
         bench::Input::get();
         static long before = 0;
         entry.once([] {
-            std::ofstream("/proc/self/clear_refs") << "5"; // the peak begins anew
+            std::ofstream("/proc/self/clear_refs") << "5"; // the peak starts again
             before = status_kib("VmRSS");
         });
         std::printf("%ld\n", (status_kib("VmHWM") - before) * 1024);

@@ -1,7 +1,7 @@
 #!/bin/sh
-# serve.sh SITE CLIENT...: Apache httpd with SITE/httpd.conf in this very process, while `CLIENT... ADDRESS` asks it
-# something and prints what it was told; then the server ends. A client that fails, or takes more than five minutes,
-# has it ended by SIGKILL.
+# serve.sh SITE CLIENT...: Apache httpd with SITE/httpd.conf, or the nginx that SERVER names with SITE/nginx.conf, in this
+# very process, while `CLIENT... ADDRESS` asks it something and prints what it was told; then the server ends. A client
+# that fails, or takes more than five minutes, has it ended by SIGKILL.
 set -eu
 # Of its own, so that no two servers meet: no other process has this number. Port 8070 is nobody's there.
 address=127.$((64 + $$ / 65536 % 64)).$(($$ / 256 % 256)).$(($$ % 256))
@@ -22,4 +22,8 @@ shift
     fi
 ) &
 trap - EXIT
+if [ -f "$site/nginx.conf" ]; then
+    sed -i "s/ADDRESS/$address:8070/" "$site/nginx.conf"
+    exec "$SERVER" -e error.log -p "$site" -c nginx.conf
+fi
 exec apache2 -X -f "$site/httpd.conf" -C "ServerRoot $site" -C "Listen $address:8070"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# build.sh SOURCE CARD BUILT: mudlle for x86-64, with its blocks of 16 KB and with blocks of a single object.
+# build.sh SOURCE CARD BUILT: mudlle for x86-64, with its blocks of 16 KB, with blocks of a single object, and with
+# emulated.c, for its drag.
 #
 # Two lines are changed in copies of their files: MINSIGSTKSZ is no constant in glibc since 2.34 and gets a value, and
 # the naive variant's block size is 0, so that each object has a block of its own.
@@ -18,6 +19,10 @@ grep -q 'DFLT_BLOCK_SIZE ((size_t)0)' calloc.c || { echo "calloc.c does not defi
 rm calloc.o
 build
 mv mudlle "$3/mudlle-naive"
+cp "$2/emulated.c" calloc.c
+rm calloc.o
+build
+mv mudlle "$3/mudlle-emulated"
 cp ./*.mud "$2/self.mud" "$3"
 cd "$3"
 rm -rf work

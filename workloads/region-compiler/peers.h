@@ -208,6 +208,85 @@ class JemallocArena {
     Path destroy_{};
 };
 
+/// A region of AT&T's Vmalloc by its general method, with memory from the heap of that.
+class Vmalloc {
+  public:
+    Vmalloc() {
+        if (region_ == nullptr) std::abort();
+    }
+    Vmalloc(const Vmalloc &) = delete;
+    Vmalloc &operator=(const Vmalloc &) = delete;
+    ~Vmalloc() { library().close(region_); }
+
+    void *allocate(std::size_t size) { return region_->allocate(region_, size); }
+    void reset() { library().clear(region_); }
+
+  private:
+    /// It begins with the functions of its method, of which this is the first; vmalloc() of its header calls
+    /// that.
+    struct Opened {
+        void *(*allocate)(Opened *, std::size_t);
+    };
+    struct Functions {
+        Opened *(*open)(void *discipline, void *method, int mode);
+        int (*clear)(Opened *);
+        int (*close)(Opened *);
+        void **discipline;
+        void **method;
+    };
+    static const Functions &library() {
+        static const Functions functions = [] {
+            const Library vmalloc("libvmalloc.so");
+            Functions found{};
+            vmalloc.find("vmopen", found.open);
+            vmalloc.find("vmclear", found.clear);
+            vmalloc.find("vmclose", found.close);
+            vmalloc.find("Vmdcheap", found.discipline);
+            vmalloc.find("Vmbest", found.method);
+            return found;
+        }();
+        return functions;
+    }
+
+    Opened *region_ = library().open(*library().discipline, *library().method, 0);
+};
+
+/// A reap of the authors of OOPSLA 2002. regionFreeAll() keeps its memory and takes more: it goes with its
+/// objects.
+class OopslaReap {
+  public:
+    OopslaReap() { library().create(&reap_, nullptr); }
+    OopslaReap(const OopslaReap &) = delete;
+    OopslaReap &operator=(const OopslaReap &) = delete;
+    ~OopslaReap() { library().destroy(&reap_); }
+
+    void *allocate(std::size_t size) { return library().allocate(&reap_, size); }
+    void reset() {
+        library().destroy(&reap_);
+        library().create(&reap_, nullptr);
+    }
+
+  private:
+    struct Functions {
+        void (*create)(void **reap, void **parent);
+        void *(*allocate)(void **reap, std::size_t);
+        void (*destroy)(void **reap);
+    };
+    static const Functions &library() {
+        static const Functions functions = [] {
+            const Library reap("liboopsla-reap.so");
+            Functions found{};
+            reap.find("regionCreate", found.create);
+            reap.find("regionAllocate", found.allocate);
+            reap.find("regionDestroy", found.destroy);
+            return found;
+        }();
+        return functions;
+    }
+
+    void *reap_ = nullptr;
+};
+
 /// A memory resource of the C++ library, by its own type, so that the compiler sees what it can.
 template <class Resource>
 class Pmr {

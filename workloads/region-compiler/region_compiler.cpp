@@ -123,11 +123,14 @@ int main(int count, char **words) {
     if (peer == "talloc") return compile<peers::Talloc>(units);
     if (peer == "mimalloc") return compile<peers::MimallocHeap>(units);
     if (peer == "jemalloc") return compile<peers::JemallocArena>(units);
+    if (peer == "vmalloc") return compile<peers::Vmalloc>(units);
+    if (peer == "oopsla-reap") return compile<peers::OopslaReap>(units);
     if (peer == "pmr-monotonic") return compile<peers::PmrMonotonic>(units);
     if (peer == "pmr-pool") return compile<peers::PmrPool>(units);
-    std::fprintf(stderr,
-                 "region-compiler: no peer '%s'; there are apr, talloc, mimalloc, jemalloc, pmr-monotonic, "
-                 "pmr-pool\n",
-                 options.peer);
+    std::fprintf(
+        stderr,
+        "region-compiler: no peer '%s'; there are apr, talloc, mimalloc, jemalloc, vmalloc, oopsla-reap, "
+        "pmr-monotonic, pmr-pool\n",
+        options.peer);
     return 2;
 }

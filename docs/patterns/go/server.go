@@ -40,7 +40,7 @@ func (m *Manifest) clear() {
 	m.edges, m.tags, m.slab = m.edges[:0], m.tags[:0], m.slab[:0]
 }
 
-// A text of the manifest's own: the request's buffer belongs to the connection and is filled anew.
+// A text of the manifest's own: the request's buffer belongs to the connection and is filled again.
 func (m *Manifest) text(view []byte) []byte {
 	switch {
 	case m.inSlab:
@@ -147,7 +147,7 @@ func (p *sharedPool) give(m *Manifest) {
 	p.free = append(p.free, m)
 }
 
-// lockFreePool is a stack. A node is made anew for each return, so that the collector, which frees no node
+// lockFreePool is a stack. A node is allocated for each return, so that the collector, which frees no node
 // that somebody still looks at, rules the ABA problem out; that node is its price.
 type lockFreePool struct{ head atomic.Pointer[node] }
 

@@ -3,10 +3,10 @@
     .venv/bin/python lab/bench/drag/engines.py [WORKLOAD...]
 
 Each workload runs at its quick scale, once under each engine, as the variant that takes all its memory from
-malloc; of several processes that which allocates most counts. Programs of ours are built anew for the
+malloc; of several processes that which allocates most counts. Programs of ours are rebuilt for the
 recompiled engine. The exact engine's figure is the truth. Sampling must have it within its interval or a
-tenth, with some 2,000 samples drawn; an inconclusive pair is an answer, too. What was built
-anew must count the same objects, and its drag may only be higher, by what libraries access unseen: more than
+tenth, with some 2,000 samples drawn; an inconclusive pair is an answer, too. What was rebuilt
+must count the same objects, and its drag may only be higher, by what libraries access unseen: more than
 a hundredth stands in EXPLAINED, with the reason.
 """
 
@@ -94,7 +94,7 @@ def recompiled(name: str, variant: str) -> DragLevel | None:
         results.mkdir()
         outcome = drag_recompiled.run(run.launch_of(ready), results)
         if outcome.status != 0:
-            raise ReapError(f"{name} ended with {outcome.status} when built anew", outcome.stderr_tail)
+            raise ReapError(f"{name} ended with {outcome.status} when rebuilt", outcome.stderr_tail)
         return _largest(results, [])
 
 

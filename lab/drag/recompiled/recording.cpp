@@ -59,7 +59,7 @@ void take_pages(int file, uint64_t begin, uint64_t end) noexcept {
 
 } // namespace
 
-// Opened anew each time: a program that closes all files must not make us write into one of its own.
+// Opened again each time: a program that closes all files must not make us write into one of its own.
 bool Recording::map_window() noexcept {
     const int file = preload::open_shared(name_);
     void *memory = MAP_FAILED;

@@ -22,6 +22,11 @@ File::File(const std::string &path)
     size_ = static_cast<uint64_t>(status.st_size);
 }
 
+void File::measure() noexcept {
+    struct stat status{};
+    if (::fstat(file_.get(), &status) == 0) size_ = static_cast<uint64_t>(status.st_size);
+}
+
 size_t File::read_at(void *out, size_t length, uint64_t offset) const noexcept {
     size_t done = 0;
     while (done < length) {

@@ -36,8 +36,9 @@ class File {
     // Throws std::system_error when it cannot be opened, and BadTrace when it is not a regular file.
     explicit File(const std::string &path);
 
-    // How long it was when it was opened.
+    // How long it was when it was opened, or measured again.
     [[nodiscard]] uint64_t size() const noexcept { return size_; }
+    void measure() noexcept;
 
     // Reads up to `length` bytes from `offset`; returns how many there were: fewer at its end, or after an
     // error.

@@ -36,6 +36,12 @@ ZstdFile::ZstdFile(const std::string &path) : file_(path), size_(file_.size()) {
     if (compressed_) read_table();
 }
 
+void ZstdFile::measure() noexcept {
+    if (compressed_) return; // nobody writes to it
+    file_.measure();
+    size_ = file_.size();
+}
+
 void ZstdFile::read_table() {
     const uint64_t whole = file_.size();
     unsigned char footer[kFooter];

@@ -20,8 +20,9 @@ class ZstdFile {
 
     [[nodiscard]] bool compressed() const noexcept { return compressed_; }
 
-    // Its size without compression.
+    // Its size without compression, when it was opened or measured again.
     [[nodiscard]] uint64_t size() const noexcept { return size_; }
+    void measure() noexcept;
 
     // As File::read_at. A damaged frame reads as an error. Keeps at most 32 MB of frames.
     size_t read_at(void *out, size_t length, uint64_t offset);

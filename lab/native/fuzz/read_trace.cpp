@@ -13,6 +13,7 @@
 #include "totals/aggregate.h"
 #include "totals/call_tree.h"
 #include "totals/event_rows.h"
+#include "totals/growing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace reap::native;
@@ -41,12 +42,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (kind == REAP_BLOCK_REQUESTS && byte() % 2 != 0) payload.resize(sizeof(reap_requests));
         trace.raw_block(kind, where, payload, byte() % 2 != 0);
     }
-    BlockFile file(trace.write());
+    const std::string path = trace.write();
+    BlockFile file(path);
     const Definitions definitions(file);
     const Summary summary = aggregate(file, definitions);
     for (const RequestTotals &totals : summary.requests) {
         request_quantile(totals.by_allocations, totals.most_allocations, 0.99);
     }
+    Growing growing(path);
+    growing.update(100, false);
+    while (growing.update(100, true)) {
+    }
+    (void)growing.stacks(10);
     Symbolizer symbols;
     const CallTree tree = call_tree(summary, definitions, symbols, 0);
     (void)call_tree(summary, definitions, symbols, 0.1);

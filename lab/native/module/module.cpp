@@ -10,9 +10,11 @@
 #include <system_error>
 
 #include "files/zstd_file.h"
+#include "module/attach.h"
 #include "module/calls.h"
 #include "module/drag.h"
 #include "module/files.h"
+#include "module/growing.h"
 #include "module/recording.h"
 #include "module/watched.h"
 #include "outside/outside.h"
@@ -133,6 +135,8 @@ NB_MODULE(native, m) {
     bind_watched(m);
     bind_recording(m);
     bind_calls(m);
+    bind_growing(m);
     bind_drag(m);
     bind_files(m);
+    bind_attach(m);
 }

@@ -14,14 +14,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "module/rows.h"
 #include "module/text.h"
 #include "outside/outside.h"
-#include "reap_encode.h"
 #include "symbols/symbols.h"
 #include "totals/aggregate.h"
 #include "totals/call_tree.h"
 #include "totals/event_rows.h"
-#include "totals/unmapped.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -82,7 +81,6 @@ struct RequestCounts {
     PerRequest bytes;
 };
 
-using SizeRow = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>;
 using LatencyRow = std::tuple<uint8_t, uint64_t, double, double, double, double>;
 using StackRow = std::tuple<uint32_t, uint32_t, double, double, double, double>;
 
@@ -138,17 +136,7 @@ class Recording {
 
     [[nodiscard]] const Summary &totals() const { return summary_; }
 
-    // (low, high, objects, bytes) for every size or bin that occurred.
-    [[nodiscard]] std::vector<SizeRow> sizes() const {
-        std::vector<SizeRow> out;
-        for (uint64_t size = 0; size < REAP_EXACT_SIZES; ++size) {
-            add_size(out, size, summary_.by_size[size], summary_.by_size[size] * size);
-        }
-        for (unsigned bin = 0; bin < REAP_LARGE_BINS; ++bin) {
-            add_bin(out, bin, summary_.large_objects[bin], summary_.large_bytes[bin]);
-        }
-        return out;
-    }
+    [[nodiscard]] std::vector<SizeRow> sizes() const { return size_rows(summary_.by_size); }
 
     // The same of what was in use when the tree had most blocks in use; empty in triage.
     [[nodiscard]] std::vector<SizeRow> sizes_at_peak() const {
@@ -270,27 +258,8 @@ class Recording {
         return out;
     }
 
-    // The frames of a stack, innermost first. The address is the process's own where the path is empty.
     [[nodiscard]] std::vector<FrameRow> frames(uint32_t image, uint32_t stack) {
-        std::vector<FrameRow> out;
-        for (size_t depth = 0; depth < 512 && stack != 0; ++depth) {
-            const Frame *frame = definitions_.frame(image, stack);
-            if (frame == nullptr) break;
-            const uint64_t call = frame->address - 1; // inside the call instruction, not behind it
-            if (const Module *module = definitions_.module_of(image, stack)) {
-                const uint64_t address = call - module->bias;
-                for (const SourceFrame &source : symbols_.resolve(module->path, address)) {
-                    out.push_back(frame_row(module->path, address, source));
-                }
-            } else if (const SourceFrame source = unmapped_frame(definitions_, image, frame->address);
-                       !source.function.empty()) {
-                out.push_back(frame_row("", call & ~REAP_PYTHON_FRAME, source));
-            } else {
-                out.push_back(unknown_frame(call));
-            }
-            stack = frame->parent;
-        }
-        return out;
+        return frame_rows(definitions_, symbols_, image, stack);
     }
 
     CallTree calls(double least) { return call_tree(summary_, definitions_, symbols_, least); }
@@ -306,18 +275,6 @@ class Recording {
         Context out{recorder, allocators, {}};
         for (const auto &[pid, begin, end] : left_out) out.left_out.push_back({pid, begin, end});
         return out;
-    }
-
-    static void add_size(std::vector<SizeRow> &out, uint64_t size, uint64_t objects, uint64_t bytes) {
-        if (objects > 0) out.emplace_back(size, size, objects, bytes);
-    }
-
-    static void add_bin(std::vector<SizeRow> &out, unsigned bin, uint64_t objects, uint64_t bytes) {
-        if (objects == 0) return;
-        const uint64_t low = reap::format::large_bin_low(bin);
-        const uint64_t high =
-            bin + 1 < REAP_LARGE_BINS ? reap::format::large_bin_low(bin + 1) - 1 : UINT64_MAX;
-        out.emplace_back(low, high, objects, bytes);
     }
 
     [[nodiscard]] double seconds(uint64_t ticks) const {
@@ -366,6 +323,20 @@ void bind_instruction_samples(const nb::module_ &m) {
 }
 
 void bind_header(const nb::module_ &m) {
+    using Attach = decltype(reap_file_header::attach);
+    nb::class_<Attach>(m, "AttachWindows",
+                       "How calls of a running process were watched. Times in nanoseconds.")
+        .def_ro("windows", &Attach::windows)
+        .def_ro("window_ns", &Attach::window_ns, "Of all windows together, ...")
+        .def_ro("watched_ns", &Attach::watched_ns, "... of this time.")
+        .def_ro("window_cpu_ns", &Attach::window_cpu_ns, "CPU time of the process within the windows, ...")
+        .def_ro("watched_cpu_ns", &Attach::watched_cpu_ns, "... and in all.")
+        .def_ro("calls", &Attach::calls, "Calls that met a probe.")
+        .def_ro("cost_ns", &Attach::cost_ns, "CPU time that probes cost the process, by calibration.")
+        .def_ro("lost", &Attach::lost, "Samples that there was no room for.")
+        .def_ro("slowed", &Attach::slowed,
+                "Windows in which probes took nearly all of its CPU time: their calls are too few.")
+        .def_ro("broken", &Attach::broken, "Samples with an incomplete stack.");
     nb::class_<Header>(m, "Header", "What a trace says of itself.")
         .def_ro("depth", &Header::depth)
         .def_ro("start_unix_ns", &Header::start_unix_ns)
@@ -383,7 +354,11 @@ void bind_header(const nb::module_ &m) {
         .def_ro("stop_seconds", &Header::stop_seconds,
                 "From when on events are missing, where the file reached its limit; else 0.")
         .def_ro("deepbind", &Header::deepbind, "How often RTLD_DEEPBIND was removed from a call of dlopen.")
-        .def_ro("seconds", &Header::seconds, "To its end, or to the last event.");
+        .def_ro("seconds", &Header::seconds, "To its end, or to the last event.")
+        .def_prop_ro(
+            "attached", [](const Header &header) { return header.attached != 0; },
+            "It was made from outside of a running process; `attach` says how.")
+        .def_prop_ro("attach", [](const Header &header) { return header.attach; });
 }
 
 void bind_totals(const nb::module_ &m) {

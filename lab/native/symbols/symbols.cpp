@@ -306,6 +306,25 @@ std::string Symbolizer::imported(const std::string &path, uint64_t slot) {
     return found != imports.end() ? found->second : std::string();
 }
 
+std::vector<uint64_t> Symbolizer::slots(const std::string &path, const std::string &name) {
+    std::vector<uint64_t> found;
+    for (const auto &[slot, imported] : files_->imports(path)) {
+        if (imported == name) found.push_back(slot);
+    }
+    return found;
+}
+
+std::vector<std::pair<std::string, AddressRange>> Symbolizer::named(const std::string &path,
+                                                                    const std::vector<std::string> &names) {
+    const std::set<std::string> wanted(names.begin(), names.end());
+    std::vector<std::pair<std::string, AddressRange>> found;
+    for (const Files::Symbol &symbol : files_->symbols(path)) {
+        if (wanted.contains(symbol.name))
+            found.emplace_back(symbol.name, AddressRange{symbol.begin, symbol.end});
+    }
+    return found;
+}
+
 std::string Symbolizer::function(const std::string &path, uint64_t address) {
     // By a search of our own: elfutils goes through all symbols, of which a runtime has hundreds of
     // thousands.

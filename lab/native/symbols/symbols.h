@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace reap::native {
@@ -45,6 +46,13 @@ class Symbolizer {
 
     // The function whose address the dynamic linker writes to `slot`, as relocations have it; empty if none.
     std::string imported(const std::string &path, uint64_t slot);
+
+    // And back: the slots to which it writes the address of this function.
+    std::vector<uint64_t> slots(const std::string &path, const std::string &name);
+
+    // The functions of these exact (mangled) names that the file defines, and where they are.
+    std::vector<std::pair<std::string, AddressRange>> named(const std::string &path,
+                                                            const std::vector<std::string> &names);
 
     // The function at `address`, demangled; empty where no symbol covers it. Faster than `resolve`.
     std::string function(const std::string &path, uint64_t address);

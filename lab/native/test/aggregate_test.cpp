@@ -44,6 +44,50 @@ TEST(Aggregate, CountsLiveAndPeakOfOneThread) {
     EXPECT_EQ(summary.images[0].sites[2].at_peak, 50);
 }
 
+// Of an attached recording: each sample says itself how many allocations it stands for, and no more.
+TEST(Aggregate, ASampleWithoutAPeriodHasAWeightAndNoLife) {
+    TraceBuilder trace(REAP_DEPTH_TRIAGE);
+    trace.header().attached = 1;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    const auto sample = [](uint64_t stamp, uint64_t size, uint32_t stack, uint64_t weight, uint64_t address) {
+        return Payload()
+            .number(stamp)
+            .number(REAP_CALL_MALLOC)
+            .number(size)
+            .number(address)
+            .number(stack)
+            .number(0) // period
+            .number(0)
+            .number(weight)
+            .number(0)
+            .number(0);
+    };
+    trace.block(REAP_BLOCK_EVENTS, {},
+                Payload()
+                    .record(REAP_TAG_SAMPLE, sample(10, 100, 1, 40 * REAP_WEIGHT_UNIT, 0))
+                    .record(REAP_TAG_SAMPLE, sample(20, 50, 2, REAP_WEIGHT_UNIT / 2 * 3, 0)));
+    Damage damage;
+    const Summary summary = read(trace.write(), &damage);
+    EXPECT_EQ(damage.malformed, 0u);
+    EXPECT_EQ(summary.samples, 2u);
+    EXPECT_EQ(summary.weight, 41.5);
+    EXPECT_EQ(summary.images[0].sites[1].objects, 40);
+    EXPECT_EQ(summary.images[0].sites[1].bytes, 4000);
+    EXPECT_EQ(summary.images[0].sites[1].at_exit, 0);
+    EXPECT_EQ(summary.images[0].sites[2].objects, 1.5);
+    EXPECT_EQ(summary.tree.max_bytes, 0);
+    EXPECT_EQ(summary.immortal_objects, 0);
+    EXPECT_TRUE(summary.latencies.empty());
+    // Without a weight, or with an address, such a record makes no sense.
+    for (const Payload &bad : {sample(10, 100, 1, 0, 0), sample(10, 100, 1, 1024, 0x100)}) {
+        TraceBuilder broken(REAP_DEPTH_TRIAGE);
+        broken.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+        broken.block(REAP_BLOCK_EVENTS, {}, Payload().record(REAP_TAG_SAMPLE, bad));
+        EXPECT_EQ(read(broken.write(), &damage).samples, 0u);
+        EXPECT_EQ(damage.malformed, 1u);
+    }
+}
+
 // Two stamps 80 ticks apart, and three events between them at equal steps.
 TEST(Aggregate, EventsWithoutAStampLieBetweenTwoStamps) {
     TraceBuilder trace;
@@ -286,8 +330,8 @@ TEST(Aggregate, BlocksWithinCountersAndRareSizesAreRead) {
     ASSERT_EQ(summary.images.size(), 1u);
     EXPECT_EQ(summary.images[0].objects, 11u);
     EXPECT_EQ(summary.images[0].bytes, 6 * 16 + 2 * 3000 + 3 * 10000u);
-    EXPECT_EQ(summary.by_size[3000], 2u);
-    EXPECT_EQ(summary.large_objects[reap::format::large_bin(10000)], 3u);
+    EXPECT_EQ(summary.by_size.exact[3000], 2u);
+    EXPECT_EQ(summary.by_size.large_objects[reap::format::large_bin(10000)], 3u);
     EXPECT_EQ(summary.events, 1u);
     EXPECT_EQ(damage.foreign + damage.malformed, 0u);
 

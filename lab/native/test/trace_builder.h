@@ -143,22 +143,29 @@ class TraceBuilder {
 
     TraceBuilder &raw_block(reap_block_kind kind, const Where &where,
                             const std::vector<unsigned char> &payload, bool sealed = true) {
-        std::vector<unsigned char> bytes(REAP_BLOCK_BYTES);
-        reap_block_header head = make_head(kind, where, std::min<size_t>(payload.size(), REAP_PAYLOAD_BYTES));
-        if (sealed) {
-            head.flags = REAP_BLOCK_SEALED;
-            head.checksum = native::checksum(payload.data(), head.committed, where.image);
-        }
-        std::memcpy(bytes.data(), &head, sizeof head);
-        if (head.committed > 0) std::memcpy(bytes.data() + sizeof head, payload.data(), head.committed);
-        blocks_.push_back(std::move(bytes));
+        blocks_.push_back(make_block(kind, where, payload, sealed));
         return *this;
     }
+
+    // Of the blocks that follow; without it each image has its own.
+    void process(int pid) { pid_ = static_cast<uint32_t>(pid); }
+
+    // The same block when more was committed to it. `index` counts from 0.
+    void replace(size_t index, reap_block_kind kind, const Where &where, const Payload &payload,
+                 bool sealed) {
+        replace_raw(index, kind, where, payload.bytes(), sealed);
+    }
+    void replace_raw(size_t index, reap_block_kind kind, const Where &where,
+                     const std::vector<unsigned char> &payload, bool sealed) {
+        blocks_[index] = make_block(kind, where, payload, sealed);
+    }
+
+    [[nodiscard]] size_t size() const { return blocks_.size(); }
 
     // Writes a short block into the payload of a block of counters, at `place`.
     static void put_within(unsigned char *place, reap_block_kind kind, const Where &where,
                            const Payload &payload) {
-        const reap_block_header head = make_head(kind, where, payload.bytes().size());
+        const reap_block_header head = make_head(kind, where, payload.bytes().size(), 0);
         std::memcpy(place, &head, sizeof head);
         std::copy(payload.bytes().begin(), payload.bytes().end(), place + sizeof head);
     }
@@ -180,11 +187,27 @@ class TraceBuilder {
     }
 
   private:
-    static reap_block_header make_head(reap_block_kind kind, const Where &where, size_t committed) {
+    [[nodiscard]] std::vector<unsigned char> make_block(reap_block_kind kind, const Where &where,
+                                                        const std::vector<unsigned char> &payload,
+                                                        bool sealed) const {
+        std::vector<unsigned char> bytes(REAP_BLOCK_BYTES);
+        reap_block_header head =
+            make_head(kind, where, std::min<size_t>(payload.size(), REAP_PAYLOAD_BYTES), pid_);
+        if (sealed) {
+            head.flags = REAP_BLOCK_SEALED;
+            head.checksum = native::checksum(payload.data(), head.committed, where.image);
+        }
+        std::memcpy(bytes.data(), &head, sizeof head);
+        if (head.committed > 0) std::memcpy(bytes.data() + sizeof head, payload.data(), head.committed);
+        return bytes;
+    }
+
+    static reap_block_header make_head(reap_block_kind kind, const Where &where, size_t committed,
+                                       uint32_t pid) {
         reap_block_header head{};
         head.magic = REAP_BLOCK_MAGIC;
         head.kind = static_cast<uint16_t>(kind);
-        head.pid = 1000 + where.image;
+        head.pid = pid != 0 ? pid : 1000 + where.image;
         head.tid = 2000 + where.thread;
         head.image = where.image;
         head.thread = where.thread;
@@ -195,6 +218,7 @@ class TraceBuilder {
 
     char path_[32] = "/tmp/reap-trace-XXXXXX";
     reap_file_header header_{};
+    uint32_t pid_ = 0;
     std::vector<std::vector<unsigned char>> blocks_;
 };
 

@@ -1,13 +1,11 @@
-#include "totals/aggregate.h"
+#include "totals/aggregator.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <memory>
-#include <span>
-#include <unordered_map>
+#include <numeric>
 
-#include "totals/live_table.h"
 #include "trace/merge.h"
 
 namespace reap::native {
@@ -23,54 +21,7 @@ inline uint64_t whole(double value) noexcept {
     return static_cast<uint64_t>(static_cast<int64_t>(std::min(value, 0x1p62)));
 }
 
-class Aggregator {
-  public:
-    Aggregator(BlockFile &file, const Definitions &definitions);
-    Summary run();
-
-  private:
-    struct ImageState {
-        ImageTotals totals;
-        LiveTable<Live> live;
-        LiveTable<SampledLive> sampled;
-        uint32_t streams = 0;       // still to be read
-        uint32_t allocations = 0;   // in full depth: how many so far
-        std::vector<uint32_t> last; // by thread: the ordinal of its last allocation, 0 before it
-    };
-
-    void read_counts();
-    void read_requests();
-    void handle(EventStream &stream, std::span<const Event> events);
-    void handle_other(EventStream &stream, const Event &event);
-    void allocate(ImageState &image, const Event &event, uint32_t ordinal);
-    void sample(ImageState &image, const Event &event);
-    void free(ImageState &image, const Event &event, uint32_t last);
-    void sample_end(ImageState &image, const Event &event);
-    template <class Value>
-    void put_in(ImageState &image, LiveTable<Value> &table, const Event &event, const Value &block);
-    template <class Value>
-    void take_out(ImageState &image, const Value &live);
-    template <class Value>
-    void freed(ImageState &image, LiveTable<Value> &table, const Event &event, const Value &live,
-               bool temporary);
-    void remove_size(uint64_t size);
-    void image_ended(ImageState &image);
-    SiteTotals &site(ImageState &image, uint32_t stack);
-    SizeInUse &size_in_use(uint64_t size);
-    [[gnu::noinline, gnu::cold]] uint32_t make_room(ImageTotals &totals, uint32_t stack) const;
-    void latency(const Event &event, uint8_t call, double weight);
-    size_t place_of(uint32_t image);
-
-    BlockFile &file_;
-    const Definitions &definitions_;
-    Summary out_;
-    std::vector<ImageState> states_; // complete before the events are read
-    std::unordered_map<uint32_t, size_t> places_;
-    uint64_t peak_epoch_ = 0;   // of bytes
-    uint64_t number_epoch_ = 0; // of blocks
-    CountedBlocks counted_;
-    double ns_per_tick_ = 1;
-};
+} // namespace
 
 Aggregator::Aggregator(BlockFile &file, const Definitions &definitions)
     : file_(file), definitions_(definitions) {
@@ -196,11 +147,11 @@ template <class Value>
     image.totals.bytes += event.size;
     ++out_.calls[event.call];
     if (event.size < REAP_EXACT_SIZES) [[likely]] {
-        ++out_.by_size[event.size];
+        ++out_.by_size.exact[event.size];
     } else {
         const unsigned bin = format::large_bin(event.size);
-        ++out_.large_objects[bin];
-        out_.large_bytes[bin] += event.size;
+        ++out_.by_size.large_objects[bin];
+        out_.by_size.large_bytes[bin] += event.size;
     }
 }
 
@@ -216,12 +167,18 @@ template <class Value>
 }
 
 void Aggregator::sample(ImageState &image, const Event &event) {
-    const double drawn = static_cast<double>(event.size + 16) / static_cast<double>(event.period);
-    const auto weight = static_cast<float>(1.0 / -std::expm1(-drawn));
-    put_in(image, image.sampled, event,
-           {event.size, event.ticks, static_cast<uint32_t>(event.clock), event.stack, event.thread, weight});
+    const auto weight = static_cast<float>(event.weight());
     out_.weight += weight;
     out_.weight_squares += weight * weight;
+    if (event.period == 0) { // of an attached recording: nothing is known of its life
+        SiteTotals &from = site(image, event.stack);
+        from.objects += weight;
+        from.bytes += weight * static_cast<double>(event.size);
+        out_.live.level(event.ticks, 0).sum += weight;
+        return;
+    }
+    put_in(image, image.sampled, event,
+           {event.size, event.ticks, static_cast<uint32_t>(event.clock), event.stack, event.thread, weight});
     latency(event, event.call, weight);
 }
 
@@ -238,12 +195,16 @@ void Aggregator::latency(const Event &event, uint8_t call, double weight) {
     out_.latencies[call].add(whole(static_cast<double>(event.duration) * ns_per_tick_), weight);
 }
 
+namespace {
+
 [[gnu::always_inline]] inline void fetch_ahead(const LiveTable<Live> &table, const Event *event,
                                                const Event *end) {
     const auto left = static_cast<size_t>(end - event);
     if (left > kAhead) table.prefetch(event[kAhead].address);
     if (left > kNear) table.prefetch_place(event[kNear].address, event[kNear].what == What::Free);
 }
+
+} // namespace
 
 // Events of one thread in a row. What all of them add to is added up here.
 void Aggregator::handle(EventStream &stream, std::span<const Event> events) {
@@ -286,7 +247,7 @@ void Aggregator::handle(EventStream &stream, std::span<const Event> events) {
     } else if (event.what == What::Sample) {
         ++out_.samples;
         sample(image, event);
-        counted_.sampled(stream.place, event.thread, event.allocations, event.frees);
+        if (event.period != 0) counted_.sampled(stream.place, event.thread, event.allocations, event.frees);
     } else {
         sample_end(image, event);
     }
@@ -302,6 +263,7 @@ void Aggregator::image_ended(ImageState &image) {
     image.live.each(immortal);
     image.sampled.each(immortal);
     out_.tree.remove(image.totals.use);
+    image.totals.use.remove(InUse(image.totals.use)); // keeps the peaks
     for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) {
         SiteTotals &from = site(image, stack);
         from.at_exit = from.live_bytes;
@@ -311,22 +273,41 @@ void Aggregator::image_ended(ImageState &image) {
     image.sampled.clear();
 }
 
-namespace {
-
-// Adds the sizes with few allocations to the counters of their sizes.
-void add_rare(reap_counts &counts) {
+void BySize::add(const reap_counts &counts) {
     for (const reap_rare &rare : counts.rare) {
         if (rare.size < REAP_EXACT_SIZES) {
-            counts.by_size[rare.size] += rare.objects;
+            exact[rare.size] += rare.objects;
         } else {
             const unsigned bin = format::large_bin(rare.size);
-            counts.large_objects[bin] += rare.objects;
-            counts.large_bytes[bin] += rare.objects * rare.size;
+            large_objects[bin] += rare.objects;
+            large_bytes[bin] += rare.objects * rare.size;
         }
+    }
+    for (uint32_t size = 0; size < REAP_EXACT_SIZES; ++size) exact[size] += counts.by_size[size];
+    for (uint32_t bin = 0; bin < REAP_LARGE_BINS; ++bin) {
+        large_objects[bin] += counts.large_objects[bin];
+        large_bytes[bin] += counts.large_bytes[bin];
     }
 }
 
-} // namespace
+void BySize::add(const BySize &other) {
+    for (uint32_t size = 0; size < REAP_EXACT_SIZES; ++size) exact[size] += other.exact[size];
+    for (uint32_t bin = 0; bin < REAP_LARGE_BINS; ++bin) {
+        large_objects[bin] += other.large_objects[bin];
+        large_bytes[bin] += other.large_bytes[bin];
+    }
+}
+
+uint64_t BySize::objects() const noexcept {
+    return std::accumulate(exact.begin(), exact.end(), UINT64_C(0)) +
+           std::accumulate(large_objects.begin(), large_objects.end(), UINT64_C(0));
+}
+
+uint64_t BySize::bytes() const noexcept {
+    uint64_t sum = std::accumulate(large_bytes.begin(), large_bytes.end(), UINT64_C(0));
+    for (uint32_t size = 0; size < REAP_EXACT_SIZES; ++size) sum += exact[size] * size;
+    return sum;
+}
 
 void Aggregator::read_counts() {
     std::vector<unsigned char> payload;
@@ -351,22 +332,15 @@ void Aggregator::read_counts() {
             out_.calls[call] += counts.calls[call];
             if (call < REAP_CALL_FREE) named += counts.calls[call];
         }
-        uint64_t objects = 0;
-        add_rare(counts);
-        for (uint32_t size = 0; size < REAP_EXACT_SIZES; ++size) {
-            objects += counts.by_size[size];
-            totals.bytes += counts.by_size[size] * size;
-            out_.by_size[size] += counts.by_size[size];
-        }
-        for (uint32_t bin = 0; bin < REAP_LARGE_BINS; ++bin) {
-            objects += counts.large_objects[bin];
-            totals.bytes += counts.large_bytes[bin];
-            out_.large_objects[bin] += counts.large_objects[bin];
-            out_.large_bytes[bin] += counts.large_bytes[bin];
-        }
+        BySize sizes;
+        sizes.add(counts);
+        out_.by_size.add(sizes);
+        const uint64_t objects = sizes.objects();
+        totals.bytes += sizes.bytes();
         totals.objects += objects;
         totals.frees += counts.frees;
-        if (triage) counted_.ended(place_of(block.head.image), block.head.thread, objects, counts.frees);
+        if (triage && file_.header().attached == 0)
+            counted_.ended(place_of(block.head.image), block.head.thread, objects, counts.frees);
         const uint64_t all_reallocs = counts.calls[REAP_CALL_REALLOC] + counts.calls[REAP_CALL_REALLOCARRAY];
         const uint64_t reallocs =
             all_reallocs > counts.fresh_reallocs ? all_reallocs - counts.fresh_reallocs : 0;
@@ -409,16 +383,14 @@ void Aggregator::read_requests() {
     }
 }
 
-Summary Aggregator::run() {
-    read_counts();
-    read_requests();
-    std::vector<std::unique_ptr<EventStream>> streams = event_streams(file_);
-    for (const auto &stream : streams) {
-        stream->place = place_of(stream->image());
-        ++states_[stream->place].streams;
-    }
-    merge_runs(
-        std::move(streams),
+void Aggregator::begin(EventStream &stream) {
+    stream.place = place_of(stream.image());
+    ++states_[stream.place].streams;
+}
+
+bool Aggregator::take(const std::vector<EventStream *> &streams, uint64_t horizon, uint64_t most) {
+    return merge_runs(
+        streams, horizon, most,
         [this](const EventStream &stream) {
             const LiveTable<Live> &table = states_[stream.place].live;
             if (!table.large()) return;
@@ -432,9 +404,13 @@ Summary Aggregator::run() {
         },
         [this](EventStream &stream, std::span<const Event> events) { handle(stream, events); },
         [this](EventStream &stream) {
+            stream.ended = true;
             ImageState &image = states_[stream.place];
             if (--image.streams == 0) image_ended(image);
         });
+}
+
+Summary Aggregator::finish() {
     out_.counted = counted_.of_all();
     const std::vector<Counted> counted = counted_.of_each(states_.size());
     for (size_t place = 0; place < states_.size(); ++place) {
@@ -451,8 +427,6 @@ Summary Aggregator::run() {
     }
     return std::move(out_);
 }
-
-} // namespace
 
 void RequestTotals::add(const RequestTotals &other) {
     count += other.count;
@@ -480,7 +454,18 @@ uint64_t request_quantile(const std::vector<uint64_t> &bins, uint64_t most, doub
 }
 
 Summary aggregate(BlockFile &file, const Definitions &definitions) {
-    return Aggregator(file, definitions).run();
+    Aggregator all(file, definitions);
+    all.read_counts();
+    all.read_requests();
+    const std::vector<std::unique_ptr<EventStream>> streams = event_streams(file);
+    std::vector<EventStream *> pointers;
+    pointers.reserve(streams.size());
+    for (const auto &stream : streams) {
+        all.begin(*stream);
+        pointers.push_back(stream.get());
+    }
+    all.take(pointers, kNoLimit, kNoLimit);
+    return all.finish();
 }
 
 } // namespace reap::native

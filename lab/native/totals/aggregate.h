@@ -28,6 +28,18 @@ struct SiteTotals {
     uint64_t epoch = 0; // the peak that `at_peak` belongs to
 };
 
+// Allocations by their size: one by one below REAP_EXACT_SIZES, else in bins.
+struct BySize {
+    std::vector<uint64_t> exact = std::vector<uint64_t>(REAP_EXACT_SIZES);
+    std::vector<uint64_t> large_objects = std::vector<uint64_t>(REAP_LARGE_BINS);
+    std::vector<uint64_t> large_bytes = std::vector<uint64_t>(REAP_LARGE_BINS);
+
+    void add(const reap_counts &counts);
+    void add(const BySize &other);
+    [[nodiscard]] uint64_t objects() const noexcept;
+    [[nodiscard]] uint64_t bytes() const noexcept;
+};
+
 // Blocks of one size, or of one bin of large sizes: in use now, and when the tree had most blocks in use.
 struct SizeInUse {
     uint64_t objects = 0;
@@ -79,9 +91,7 @@ struct Summary {
     std::vector<ImageTotals> images;
     InUse tree;
     Counted counted;
-    std::vector<uint64_t> by_size = std::vector<uint64_t>(REAP_EXACT_SIZES);
-    std::vector<uint64_t> large_objects = std::vector<uint64_t>(REAP_LARGE_BINS);
-    std::vector<uint64_t> large_bytes = std::vector<uint64_t>(REAP_LARGE_BINS);
+    BySize by_size;
     // The same places, exact sizes before bins; in full depth alone.
     std::vector<SizeInUse> sizes_in_use = std::vector<SizeInUse>(REAP_EXACT_SIZES + REAP_LARGE_BINS);
     std::array<uint64_t, REAP_CALLS> calls{};

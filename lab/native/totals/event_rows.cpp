@@ -31,12 +31,7 @@ class RowWriter {
         rows_.addresses.push_back(event.address);
         rows_.sizes.push_back(frees ? 0 : event.size);
         rows_.nodes.push_back(frees ? CallTree::kNone : tree_.node_of(stream.image(), event.stack));
-        double weight = 1;
-        if (event.what == What::Sample) {
-            const double drawn = static_cast<double>(event.size + 16) / static_cast<double>(event.period);
-            weight = 1.0 / -std::expm1(-drawn);
-        }
-        rows_.weights.push_back(weight);
+        rows_.weights.push_back(event.what == What::Sample ? event.weight() : 1.0);
         if (rows_.kinds.size() >= most_) flush();
     }
 

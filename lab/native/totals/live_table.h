@@ -45,7 +45,7 @@ struct Unmap {
 // together, and each to the place that its address says, if that is free, so that `prefetch` knows where it
 // is. (Wider neighbourhoods fill whole stretches.) What a full group has no place for is in the next one. A
 // block that is freed leaves a mark only in a group that is full, as else no probe has passed over it; marks
-// go when the table is laid anew. At most two thirds of the places are in use or marked. Large tables ask for
+// go when the table is rebuilt. At most two thirds of the places are in use or marked. Large tables ask for
 // huge pages, since every look-up in them is otherwise a miss of the TLB as well.
 template <class Value>
 class LiveTable {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "trace/checksum.h"
 #include "trace/record_reader.h"
@@ -9,11 +10,8 @@
 namespace reap::native {
 
 BlockFile::BlockFile(const std::string &path) : path_(path), file_(path) {
-    const uint64_t length = file_.size();
-    if (length == 0) throw BadTrace("it is empty");
-    if (file_.read_at(&header_, sizeof header_, 0) != sizeof header_ || header_.magic != REAP_TRACE_MAGIC) {
-        throw BadTrace("it is not a recording made by reap");
-    }
+    if (file_.size() == 0) throw BadTrace("it is empty");
+    read_header();
     if (header_.version != REAP_TRACE_VERSION) {
         throw BadTrace("its format has version " + std::to_string(header_.version) +
                        ", this reap reads version " + std::to_string(REAP_TRACE_VERSION));
@@ -23,71 +21,109 @@ BlockFile::BlockFile(const std::string &path) : path_(path), file_(path) {
         (header_.clock != REAP_CLOCK_TSC && header_.clock != REAP_CLOCK_MONOTONIC_NS)) {
         throw BadTrace("its header is damaged");
     }
+    scan();
+}
+
+void BlockFile::read_header() {
+    if (file_.read_at(&header_, sizeof header_, 0) != sizeof header_ || header_.magic != REAP_TRACE_MAGIC) {
+        throw BadTrace("it is not a recording made by reap");
+    }
+}
+
+void BlockFile::scan() {
     const uint64_t expected = std::max<uint64_t>(header_.next_block, 1);
-    uint64_t whole = (length + REAP_BLOCK_BYTES - 1) / REAP_BLOCK_BYTES;
+    uint64_t whole = (file_.size() + REAP_BLOCK_BYTES - 1) / REAP_BLOCK_BYTES;
     // While it is made, and where nobody closed it, the file is longer than what was used of it.
     if (header_.file_blocks != 0) whole = std::min(whole, expected);
     // Blocks that were allocated but lie behind the end of the file: the disk was full then (the header says
     // so), or the file was cut afterwards.
-    if (header_.stop_reason == REAP_STOP_NONE && expected > whole) damage_.truncated += expected - whole;
-    for (uint64_t index = 1; index < whole; ++index) {
-        BlockInfo block{index, {}, index * REAP_BLOCK_BYTES, REAP_PAYLOAD_BYTES};
-        if (file_.read_at(&block.head, sizeof block.head, block.offset) != sizeof block.head) {
-            ++damage_.truncated;
-            break;
-        }
-        if (block.head.magic == 0) {
-            ++damage_.empty;
-            continue;
-        }
-        if (block.head.kind == REAP_BLOCK_COUNTS) add_blocks_within(block);
-        add_block(block);
-    }
+    const uint64_t missing = header_.stop_reason == REAP_STOP_NONE && expected > whole ? expected - whole : 0;
+    damage_.truncated += missing - missing_;
+    missing_ = missing;
+    for (const Place &place : std::exchange(not_begun_, {})) look_at(place);
+    for (; next_ < whole; ++next_) look_at({next_, next_ * REAP_BLOCK_BYTES, REAP_PAYLOAD_BYTES, 0, 0});
+    damage_.empty = static_cast<uint64_t>(
+        std::ranges::count_if(not_begun_, [](const Place &place) { return place.kind == 0; }));
 }
 
-void BlockFile::add_block(BlockInfo block) {
+void BlockFile::look_at(const Place &place) {
+    BlockInfo block{place.index, {}, place.offset, place.room};
+    const bool within = block.is_within();
+    if (file_.read_at(&block.head, sizeof block.head, block.offset) != sizeof block.head) {
+        damage_.truncated += within ? 0 : 1; // what is around a short one is cut off, too
+        return;
+    }
+    if (block.head.magic == 0) {
+        not_begun_.push_back(place);
+        return;
+    }
+    if (within && block.head.kind != place.kind) {
+        ++damage_.foreign;
+        return;
+    }
+    if (!within && block.head.kind == REAP_BLOCK_COUNTS) {
+        const uint64_t begin = block.offset + REAP_BLOCK_HEADER_BYTES;
+        look_at({block.index, begin + offsetof(reap_counts, definitions),
+                 REAP_INNER_DEFINITIONS_BYTES - REAP_BLOCK_HEADER_BYTES, REAP_BLOCK_DEFINITIONS,
+                 block.head.image});
+        look_at({block.index, begin + offsetof(reap_counts, events),
+                 REAP_INNER_EVENTS_BYTES - REAP_BLOCK_HEADER_BYTES, REAP_BLOCK_EVENTS, block.head.image});
+    }
+    add_block(block);
+}
+
+void BlockFile::add_block(const BlockInfo &block) {
     const bool known = block.head.kind >= REAP_BLOCK_EVENTS && block.head.kind <= REAP_BLOCK_REQUESTS;
     if (known && block.head.magic == REAP_BLOCK_MAGIC && block.head.committed <= block.room &&
         block.head.thread <= kMostThreads) {
         blocks_.push_back(block);
+        if ((block.head.flags & REAP_BLOCK_SEALED) == 0) open_.push_back(&blocks_.back());
     } else {
         ++damage_.foreign;
     }
 }
 
-void BlockFile::add_blocks_within(const BlockInfo &block) {
-    unsigned char bytes[REAP_INNER_DEFINITIONS_BYTES + REAP_INNER_EVENTS_BYTES];
-    constexpr size_t kFirst = offsetof(reap_counts, definitions);
-    static_assert(offsetof(reap_counts, events) == kFirst + REAP_INNER_DEFINITIONS_BYTES);
-    const uint64_t begin = block.offset + REAP_BLOCK_HEADER_BYTES + kFirst;
-    if (file_.read_at(bytes, sizeof bytes, begin) != sizeof bytes) return; // the block itself is cut off, too
-    const struct {
-        reap_block_kind kind;
-        uint32_t at;
-        uint32_t length;
-    } places[] = {{REAP_BLOCK_DEFINITIONS, 0, REAP_INNER_DEFINITIONS_BYTES},
-                  {REAP_BLOCK_EVENTS, REAP_INNER_DEFINITIONS_BYTES, REAP_INNER_EVENTS_BYTES}};
-    for (const auto &[kind, at, length] : places) {
-        BlockInfo within{block.index, {}, begin + at, length - REAP_BLOCK_HEADER_BYTES};
-        std::memcpy(&within.head, bytes + at, sizeof within.head);
-        if (within.head.magic == 0) continue;
-        if (within.head.kind == kind) {
-            add_block(within);
-        } else {
-            ++damage_.foreign;
-        }
-    }
+void BlockFile::find_new_blocks() {
+    file_.measure();
+    read_header();
+    scan();
 }
 
-bool BlockFile::payload(const BlockInfo &block, std::vector<unsigned char> &out) {
-    out.resize(block.head.committed + kReaderPadding); // the padding stays behind when the size shrinks
-    out.resize(block.head.committed);
-    if (file_.read_at(out.data(), out.size(), block.offset + REAP_BLOCK_HEADER_BYTES) != out.size()) {
+void BlockFile::update(const std::unordered_set<uint32_t> &ended) {
+    find_new_blocks();
+    std::erase_if(open_, [&](BlockInfo *block) {
+        return closed_.contains(block) || !read_again(*block) ||
+               (block->head.flags & REAP_BLOCK_SEALED) != 0 || ended.contains(block->head.image);
+    });
+    closed_.clear();
+    std::erase_if(not_begun_,
+                  [&](const Place &place) { return place.kind != 0 && ended.contains(place.image); });
+}
+
+// False, and counted as damage, where another block is now, or less than there was.
+bool BlockFile::read_again(BlockInfo &block) {
+    reap_block_header head;
+    const reap_block_header &had = block.head;
+    if (file_.read_at(&head, sizeof head, block.offset) == sizeof head && head.magic == had.magic &&
+        head.kind == had.kind && head.image == had.image && head.thread == had.thread &&
+        head.sequence == had.sequence && head.committed >= had.committed && head.committed <= block.room) {
+        block.head = head;
+        return true;
+    }
+    ++damage_.foreign;
+    return false;
+}
+
+bool BlockFile::payload(const BlockInfo &block, std::vector<unsigned char> &out, uint32_t from) {
+    const size_t length = block.head.committed - from;
+    out.resize(length + kReaderPadding); // the padding stays behind when the size shrinks
+    out.resize(length);
+    if (file_.read_at(out.data(), length, block.offset + REAP_BLOCK_HEADER_BYTES + from) != length) {
         ++damage_.truncated;
         return false;
     }
-    if ((block.head.flags & REAP_BLOCK_SEALED) != 0 &&
-        checksum(out.data(), out.size(), block.head.image) != block.head.checksum) {
+    if (from == 0 && (block.head.flags & REAP_BLOCK_SEALED) != 0 &&
+        checksum(out.data(), length, block.head.image) != block.head.checksum) {
         ++damage_.corrupt;
         return false;
     }

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "files/zstd_file.h"
@@ -39,24 +41,53 @@ class BlockFile {
     explicit BlockFile(const std::string &path);
 
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
-    [[nodiscard]] const std::vector<BlockInfo> &blocks() const noexcept { return blocks_; }
+    // A block that was added stays where it is.
+    [[nodiscard]] const std::deque<BlockInfo> &blocks() const noexcept { return blocks_; }
     [[nodiscard]] Damage &damage() noexcept { return damage_; }
     [[nodiscard]] bool compressed() const noexcept { return file_.compressed(); }
     [[nodiscard]] const std::string &path() const noexcept { return path_; }
 
     // Reads the committed payload of a block into `out`, which is a little longer in memory than its size()
-    // so that a RecordReader may look behind the end. False, and counted as damage, when a sealed block's
-    // checksum does not hold or the file is shorter than that.
-    bool payload(const BlockInfo &block, std::vector<unsigned char> &out);
+    // so that a RecordReader may look behind the end; without its first `from` bytes. False, and counted as
+    // damage, when a sealed block's checksum does not hold or the file is shorter than that. The checksum is
+    // of the whole payload alone.
+    bool payload(const BlockInfo &block, std::vector<unsigned char> &out, uint32_t from = 0);
+
+    // Reads on in a file that grows: the heads of blocks begun since, and then again those of open blocks. So
+    // a block whose successor is in `blocks()` has all that its writer put there. Blocks of the images in
+    // `ended` are read here for the last time. Takes a read call for each new and each open block. Throws
+    // BadTrace when the file was cut short or written over meanwhile.
+    void update(const std::unordered_set<uint32_t> &ended);
+    // As the first half of `update`.
+    void find_new_blocks();
+    // `update` need not read this block again.
+    void close(const BlockInfo &block) { closed_.insert(&block); }
 
   private:
-    void add_block(BlockInfo block);
-    void add_blocks_within(const BlockInfo &block);
+    // Where a block may begin; `kind` and `image` are those of a short one.
+    struct Place {
+        uint64_t index;
+        uint64_t offset;
+        uint32_t room;
+        uint16_t kind;
+        uint32_t image;
+    };
+
+    void read_header();
+    void scan();
+    void look_at(const Place &place);
+    void add_block(const BlockInfo &block);
+    bool read_again(BlockInfo &block);
 
     std::string path_;
     ZstdFile file_;
     reap_file_header header_{};
-    std::vector<BlockInfo> blocks_;
+    std::deque<BlockInfo> blocks_;
+    uint64_t next_ = 1;            // the first block that nobody has looked at
+    uint64_t missing_ = 0;         // blocks behind the end of the file
+    std::vector<Place> not_begun_; // places that have no head yet
+    std::vector<BlockInfo *> open_;
+    std::unordered_set<const BlockInfo *> closed_;
     Damage damage_;
 };
 

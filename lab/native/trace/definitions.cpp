@@ -23,26 +23,45 @@ std::vector<std::string> split_command(std::string_view text) {
 
 } // namespace
 
-Definitions::Definitions(BlockFile &file) {
-    std::vector<const BlockInfo *> blocks;
-    for (const BlockInfo &block : file.blocks()) {
-        if (block.head.kind == REAP_BLOCK_DEFINITIONS) blocks.push_back(&block);
+Definitions::Definitions(BlockFile &file, BlockReader::File state) : file_(file), state_(state) { update(); }
+
+void Definitions::update() {
+    for (; seen_ < file_.blocks().size(); ++seen_) {
+        const BlockInfo &block = file_.blocks()[seen_];
+        if (block.head.kind != REAP_BLOCK_DEFINITIONS) continue;
+        // What the launcher adds when it finishes belongs to images that have ended.
+        const bool closed = closed_.contains(block.head.image);
+        const BlockReader::File state = closed ? BlockReader::File::Whole : state_;
+        unread_.try_emplace(block.head.image, file_, state).first->second.add(block);
     }
-    std::stable_sort(blocks.begin(), blocks.end(), [](const BlockInfo *a, const BlockInfo *b) {
-        return a->head.image != b->head.image ? a->head.image < b->head.image
-                                              : a->head.sequence < b->head.sequence;
-    });
-    for (const BlockInfo *block : blocks) read_block(file, *block);
-    for (ImageInfo &image : images_) {
-        // Of code that came to lie where other code was, the map has the later last.
-        std::stable_sort(image.compiled.begin(), image.compiled.end(),
-                         [](const CompiledCode &a, const CompiledCode &b) { return a.start < b.start; });
-    }
+    for (auto &[image, blocks] : unread_) read(blocks);
+    if (state_ == BlockReader::File::Whole) unread_.clear();
 }
 
-void Definitions::read_block(BlockFile &file, const BlockInfo &block) {
-    std::vector<unsigned char> payload;
-    if (!file.payload(block, payload)) return;
+void Definitions::close(uint32_t image) {
+    closed_.insert(image);
+    const auto blocks = unread_.find(image);
+    if (blocks == unread_.end()) return;
+    blocks->second.close();
+    read(blocks->second);
+    unread_.erase(blocks);
+}
+
+void Definitions::read(BlockReader &blocks) {
+    ImageInfo &image = image_of(*blocks.waiting());
+    const size_t before = image.compiled.size();
+    while (blocks.next()) {
+        if (read_piece(image, blocks.piece())) continue;
+        ++file_.damage().malformed;
+        blocks.skip_block();
+    }
+    if (image.compiled.size() == before) return;
+    // Of code that came to lie where other code was, the map has the later last.
+    std::stable_sort(image.compiled.begin(), image.compiled.end(),
+                     [](const CompiledCode &a, const CompiledCode &b) { return a.start < b.start; });
+}
+
+ImageInfo &Definitions::image_of(const BlockInfo &block) {
     const auto [place, fresh] = places_.emplace(block.head.image, images_.size());
     if (fresh) {
         ImageInfo image;
@@ -52,14 +71,14 @@ void Definitions::read_block(BlockFile &file, const BlockInfo &block) {
         image.first_ticks = block.head.base_ticks;
         images_.push_back(image);
     }
-    ImageInfo &image = images_[place->second];
-    RecordReader in(payload.data(), payload.data() + payload.size());
+    return images_[place->second];
+}
+
+bool Definitions::read_piece(ImageInfo &image, const std::vector<unsigned char> &piece) {
+    RecordReader in(piece.data(), piece.data() + piece.size());
     while (!in.done()) {
         auto [tag, fields] = next_long(in);
-        if (!in.good()) {
-            ++file.damage().malformed;
-            return;
-        }
+        if (!in.good()) return false;
         if (tag == REAP_TAG_IMAGE) {
             image.parent = static_cast<int64_t>(fields.varint()) - 1;
             image.ppid = static_cast<uint32_t>(fields.varint());
@@ -94,20 +113,15 @@ void Definitions::read_block(BlockFile &file, const BlockInfo &block) {
                 if (id >= image.first_frame) {
                     const uint64_t at = id - image.first_frame;
                     // Ids of one image are consecutive; a gap of this size can only be damage.
-                    if (at > image.frames.size() + 65536) {
-                        ++file.damage().malformed;
-                        return;
-                    }
+                    if (at > image.frames.size() + 65536) return false;
                     if (at >= image.frames.size()) image.frames.resize(at + 1);
                     image.frames[at] = frame;
                 }
             }
         }
-        if (!fields.good()) {
-            ++file.damage().malformed;
-            return;
-        }
+        if (!fields.good()) return false;
     }
+    return true;
 }
 
 void Definitions::read_code(ImageInfo &image, RecordReader &fields) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
-#include "trace/block_file.h"
+#include "trace/block_reader.h"
 #include "trace/record_reader.h"
 
 namespace reap::native {
@@ -74,7 +76,13 @@ struct UnrecordedProcess {
 // All definitions of a trace. Memory is bounded by the number of distinct frames.
 class Definitions {
   public:
-    explicit Definitions(BlockFile &file);
+    explicit Definitions(BlockFile &file, BlockReader::File state = BlockReader::File::Whole);
+
+    // Reads what was committed to a growing file since. Takes what `BlockReader::next` does for each image.
+    void update();
+    // Reads what is left of an image to which nothing more is committed; from then on it is as in a whole
+    // file.
+    void close(uint32_t image);
 
     [[nodiscard]] const std::vector<ImageInfo> &images() const noexcept { return images_; }
 
@@ -106,9 +114,17 @@ class Definitions {
     [[nodiscard]] const std::vector<UnrecordedProcess> &unrecorded() const noexcept { return unrecorded_; }
 
   private:
-    void read_block(BlockFile &file, const BlockInfo &block);
+    void read(BlockReader &blocks);
+    // False where it makes no sense.
+    bool read_piece(ImageInfo &image, const std::vector<unsigned char> &piece);
     void read_code(ImageInfo &image, RecordReader &fields);
+    ImageInfo &image_of(const BlockInfo &block);
 
+    BlockFile &file_;
+    BlockReader::File state_;
+    size_t seen_ = 0;                        // blocks of the file
+    std::map<uint32_t, BlockReader> unread_; // by image
+    std::unordered_set<uint32_t> closed_;    // images
     std::vector<ImageInfo> images_;
     std::vector<UnrecordedProcess> unrecorded_;
     std::vector<UnknownInterpreter> unknown_;

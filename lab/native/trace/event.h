@@ -1,7 +1,10 @@
 // What happened, one event at a time, in either depth.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+
+#include "reap_trace.h"
 
 namespace reap::native {
 
@@ -24,10 +27,17 @@ struct Event {
     // Samples alone:
     uint64_t period = 0;      // mean gap in bytes that the sample was drawn with
     uint64_t duration = 0;    // ticks that the call took
-    uint64_t clock = 0;       // bytes that the thread named in `thread` had allocated by then
+    uint64_t clock = 0;       // bytes that the thread named in `thread` had allocated by then; see `weight`
     uint64_t allocations = 0; // of a Sample: blocks allocated so far under the thread's number
     uint64_t frees = 0;       // and freed
     uint32_t thread = 0;      // of a SampleEnd: the freeing thread
+
+    // Of a Sample: how many allocations it stands for.
+    [[nodiscard]] double weight() const noexcept {
+        if (period == 0) return static_cast<double>(clock) / REAP_WEIGHT_UNIT;
+        const double drawn = static_cast<double>(size + 16) / static_cast<double>(period);
+        return 1.0 / -std::expm1(-drawn);
+    }
 };
 
 } // namespace reap::native

@@ -91,7 +91,8 @@ size_t decode_long(uint8_t tag, RecordReader &in, const reap_block_header &block
         event.allocations = fields.varint();
         event.frees = fields.varint();
         event.thread = block.thread;
-        if (event.period == 0) fields.fail();
+        // Without a period it says itself what it stands for, and knows no address.
+        if (event.period == 0 && (event.clock == 0 || event.address != 0)) fields.fail();
         break;
     case REAP_TAG_SAMPLE_END:
         event.what = What::SampleEnd;
@@ -123,42 +124,37 @@ inline void set_times(Event *end, size_t count, uint64_t stamp, uint64_t step) n
 
 } // namespace
 
-EventStream::EventStream(BlockFile &file, std::vector<const BlockInfo *> blocks)
-    : file_(file), blocks_(std::move(blocks)) {}
-
-bool EventStream::next_block() {
-    while (block_ < blocks_.size()) {
-        const BlockInfo &block = *blocks_[block_++];
-        if (!file_.payload(block, payload_)) continue;
-        in_ = RecordReader(payload_.data(), payload_.data() + payload_.size());
-        state_ = {block.head.base_ticks, 0};
-        places_.fill(0);
-        return true;
-    }
-    payload_ = {};
-    return false;
+void EventStream::begin_piece() {
+    const std::vector<unsigned char> &piece = blocks_.piece();
+    in_ = RecordReader(piece.data(), piece.data() + piece.size());
+    if (!blocks_.begins_block()) return;
+    state_ = {blocks_.block().head.base_ticks, 0};
+    places_.fill(0);
 }
 
 bool EventStream::refill() {
     batch_.resize(kBatch + kMostWaiting + 1); // a record may make two
-    first_ = 0;
-    last_ = 0;
-    while (last_ == 0) {
-        if (in_.done() && !next_block()) {
-            batch_ = {};
-            return false;
+    begin_ = 0;
+    end_ = 0;
+    while (end_ == 0) {
+        if (in_.done()) {
+            if (!blocks_.next()) {
+                batch_ = {};
+                return false;
+            }
+            begin_piece();
         }
         decode_batch();
     }
     return true;
 }
 
-// Reads on in the block at hand. On copies of the reader's state, so that it can stay in registers.
+// Reads on in the piece at hand. On copies of the reader's state, so that it can stay in registers.
 void EventStream::decode_batch() {
-    const reap_block_header &block = blocks_[block_ - 1]->head;
+    const reap_block_header &block = blocks_.block().head;
     RecordReader in = in_;
     BlockState state = state_;
-    size_t count = last_;
+    size_t count = end_;
     size_t untimed = 0; // the last so many events wait for the stamp behind them
     while ((count < kBatch || (untimed != 0 && untimed < kMostWaiting)) && !in.done()) {
         const uint8_t tag = in.byte();
@@ -169,6 +165,7 @@ void EventStream::decode_batch() {
                                      : decode_long(tag, in, block, batch_[count]);
         if (!in.good()) [[unlikely]] {
             ++file_.damage().malformed;
+            blocks_.skip_block();
             in = RecordReader();
             break;
         }
@@ -181,7 +178,7 @@ void EventStream::decode_batch() {
         count += made;
     }
     set_times(&batch_[count], untimed, state.ticks, 0);
-    last_ = count;
+    end_ = count;
     in_ = in;
     state_ = state;
 }

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "trace/block_file.h"
+#include "trace/block_reader.h"
 #include "trace/event.h"
 #include "trace/record_reader.h"
 
@@ -15,28 +15,36 @@ namespace reap::native {
 // Holds one block in memory at a time, from its first event to its last.
 class EventStream {
   public:
-    // `blocks` are EVENTS blocks of one thread, by sequence; not empty.
-    EventStream(BlockFile &file, std::vector<const BlockInfo *> blocks);
-
-    [[nodiscard]] uint32_t image() const noexcept { return blocks_.front()->head.image; }
-    [[nodiscard]] uint32_t thread() const noexcept { return blocks_.front()->head.thread; }
-    [[nodiscard]] uint32_t tid() const noexcept { return blocks_.front()->head.tid; }
-
-    // For the reader of the stream: where it keeps what belongs to this image.
-    size_t place = 0;
-
-    // Not later than the first event: where this stream has to be put into the order of all.
-    [[nodiscard]] uint64_t starts_at() const noexcept { return blocks_.front()->head.base_ticks; }
-
-    // The events that have been decoded and not taken yet, in order; empty before `refill` and at the end.
-    [[nodiscard]] bool empty() const noexcept { return first_ == last_; }
-    [[nodiscard]] const Event &front() const noexcept { return batch_[first_]; }
-    void pop(size_t count) noexcept { first_ += count; }
-    [[nodiscard]] std::span<const Event> waiting() const noexcept {
-        return std::span(batch_).subspan(first_, last_ - first_);
+    // Reads the EVENTS blocks of one thread that are added to `blocks()`, the first of which is `first`.
+    EventStream(BlockFile &file, const BlockInfo &first, BlockReader::File state = BlockReader::File::Whole)
+        : file_(file), first_(first), blocks_(file, state) {
+        blocks_.add(first);
     }
 
-    // Decodes some more events; false when there are none. What makes no sense ends its block and counts as
+    [[nodiscard]] uint32_t image() const noexcept { return first_.head.image; }
+    [[nodiscard]] uint32_t thread() const noexcept { return first_.head.thread; }
+    [[nodiscard]] BlockReader &blocks() noexcept { return blocks_; }
+    [[nodiscard]] const BlockReader &blocks() const noexcept { return blocks_; }
+
+    // For the reader of the stream: where it keeps what belongs to this image, and that it has seen its end.
+    size_t place = 0;
+    bool ended = false;
+
+    // Not later than the next event: where this stream has to be put into the order of all.
+    [[nodiscard]] uint64_t due() const noexcept {
+        return empty() ? blocks_.waiting()->head.base_ticks : front().ticks;
+    }
+
+    // The events that have been decoded and not taken yet, in order; empty before `refill` and at the end.
+    [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
+    [[nodiscard]] const Event &front() const noexcept { return batch_[begin_]; }
+    void pop(size_t count) noexcept { begin_ += count; }
+    [[nodiscard]] std::span<const Event> waiting() const noexcept {
+        return std::span(batch_).subspan(begin_, end_ - begin_);
+    }
+
+    // Decodes some more events; false when there are none, or none yet. Those behind the last stamp that is
+    // known have its time. What makes no sense ends its block and counts as
     // damage. Events come in batches so that a reader can fetch the memory that they will need ahead of time.
     bool refill();
 
@@ -46,16 +54,15 @@ class EventStream {
     // stamp.
     static constexpr size_t kMostWaiting = 64;
 
-    bool next_block();
+    void begin_piece();
     void decode_batch();
 
     BlockFile &file_;
-    std::vector<const BlockInfo *> blocks_;
-    size_t block_ = 0;
-    std::vector<unsigned char> payload_;
-    std::vector<Event> batch_; // those from first_ to last_ wait
-    size_t first_ = 0;
-    size_t last_ = 0;
+    const BlockInfo &first_;
+    BlockReader blocks_;
+    std::vector<Event> batch_; // those from begin_ to end_ wait
+    size_t begin_ = 0;
+    size_t end_ = 0;
     RecordReader in_;
     BlockState state_;
     std::array<uint32_t, REAP_STACK_PLACES> places_{}; // stacks that the block's records refer to

@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <ctime>
 #include <fcntl.h>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -19,6 +17,7 @@
 
 #include "trace/block_file.h"
 #include "trace/checksum.h"
+#include "trace/process.h"
 
 namespace reap::native {
 namespace {
@@ -47,22 +46,6 @@ uint64_t ticks_per_second(uint32_t clock) {
 void write_at(int file, const void *bytes, size_t length, uint64_t offset, const std::string &path) {
     const ssize_t wrote = ::pwrite(file, bytes, length, static_cast<off_t>(offset));
     if (wrote != static_cast<ssize_t>(length)) fail(path);
-}
-
-// Whether the process that wrote a block is still there. A pid that was used again has another start time,
-// where the process could learn its own: the child of a fork takes it from its parent, and may have one less.
-bool alive(uint32_t pid, uint64_t start) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    if (!std::getline(file, text)) return false;
-    std::istringstream rest(text.substr(text.rfind(')') + 1));
-    std::string field;
-    std::string state;
-    for (int number = 3; number <= 22; ++number) {
-        if (!(rest >> field)) return false;
-        if (number == 3) state = field;
-    }
-    return state != "Z" && state != "X" && (start == 0 || std::stoull(field) - start <= 1);
 }
 
 // Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its
@@ -198,7 +181,7 @@ uint64_t finish_trace(const std::string &path) {
         if ((info.head.flags & REAP_BLOCK_SEALED) != 0) continue;
         const auto who = std::pair(info.head.pid, info.head.process_start);
         auto known = running.find(who);
-        if (known == running.end()) known = running.emplace(who, alive(who.first, who.second)).first;
+        if (known == running.end()) known = running.emplace(who, is_running(who.first, who.second)).first;
         if (known->second) {
             ++open;
             continue;
@@ -214,7 +197,8 @@ uint64_t finish_trace(const std::string &path) {
     // These fields and no others: processes that still run go on taking blocks through the same header.
     const uint64_t end[] = {ticks_now(blocks.header().clock), clock_ns(CLOCK_MONOTONIC)};
     static_assert(offsetof(reap_file_header, end_monotonic_ns) == offsetof(reap_file_header, end_ticks) + 8);
-    write_at(file.get(), end, sizeof end, offsetof(reap_file_header, end_ticks), path);
+    const bool ended = blocks.header().attached != 0 && blocks.header().end_ticks != 0;
+    if (!ended) write_at(file.get(), end, sizeof end, offsetof(reap_file_header, end_ticks), path);
     const uint32_t finished = open == 0 ? 1 : 0;
     const uint32_t used = std::max(blocks.header().next_block, UINT32_C(1));
     if (finished != 0 && blocks.header().file_blocks > used) {

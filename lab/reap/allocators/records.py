@@ -39,9 +39,9 @@ class Allocator(Record):
     version: str = ""
     """The package's; the allocator's own, where built from a crate; Reap's, of what comes with it."""
     environment: dict[str, str] = {}
-    """Variables by which it is set otherwise than it comes; the same allocator may be there twice, so."""
+    """Variables that change its settings; so the same allocator may be listed twice."""
     notes: list[str] = []
-    """What a reader must know: functions that it lacks."""
+    """What a reader must know: the functions that it lacks."""
 
     @property
     def origin(self) -> str:
@@ -56,7 +56,7 @@ class Allocator(Record):
 
 
 class Missing(Record):
-    """An allocator that the catalogue knows and this machine does not have."""
+    """An allocator that is in the catalogue and not installed."""
 
     name: str
     install: str

@@ -68,7 +68,7 @@ def _page(report: Report, data: str) -> str:
         [shell.library(), *(shell.vendored(name) for name in wanted)],
         "\n".join(shell.own(name) for name in SCRIPTS),
     )
-    return shell.template("page.html.j2").render(
+    return shell.template("answer/page.html.j2").render(
         version=report.reap_version,
         report=report,
         title=", ".join(section.title for section in sections) or "no programs",

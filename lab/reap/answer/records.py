@@ -17,7 +17,7 @@ FIELDS: dict[str, object] = {
     "comparison": None,
     "diagnosis": None,
     "fragmented": None,
-    "resilience": None,
+    "fragmented_verdict": None,
     "tuned": None,
     "drag": None,
     "wall": None,

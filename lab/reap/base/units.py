@@ -36,6 +36,21 @@ def size(value: float) -> str:
     raise AssertionError  # the last unit always returns
 
 
+def sizes_with_interval(estimate: Estimate, what: str = "") -> str:
+    """Bytes and their 95 % CI in one unit: `3.10 MiB [2.80, 3.40]`; `what` stands behind the unit."""
+    most = max(abs(estimate.value), abs(estimate.low), abs(estimate.high))
+    if not math.isfinite(most):
+        return UNKNOWN
+    power = 0
+    while most >= 999.5 and power + 1 < len(_BYTE_UNITS):
+        most, power = most / 1024, power + 1
+    digits = 0 if power == 0 or most >= 100 else 1 if most >= 10 else 2
+    value, low, high = (
+        f"{each / 1024**power:.{digits}f}" for each in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} {_BYTE_UNITS[power]}{what} [{low}, {high}]"
+
+
 def count(value: float) -> str:
     """A count in decimal units: `1.25 M`. Below 10 000 it is written out."""
     if not math.isfinite(value):

@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from reap.launch.records import Launch, Outcome
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
-_SIZES = ("peak", "bytes", "live-at-exit", "bytes-per-mark")
-_COUNTS = ("allocations", "temporary", "allocs-per-mark")
-_HELP = {
-    "peak": "Limit of the bytes in use at once, such as 200MB or 1.5GiB.",
-    "bytes": "Limit of the bytes allocated in total.",
-    "allocations": "Limit of the number of allocations.",
-    "temporary": "Limit of allocations that are freed before the same thread allocates again.",
-    "live-at-exit": "Limit of the bytes never freed; what the C and C++ libraries keep does not count.",
-    "allocs-per-mark": "Limit of allocations in each marked request (reap/mark.h, reap.mark).",
-    "bytes-per-mark": "Limit of bytes in each marked request.",
+_LIMITS = {
+    "peak": ("SIZE", "Limit of the bytes in use at once, such as 200MB or 1.5GiB."),
+    "bytes": ("SIZE", "Limit of the bytes allocated in total."),
+    "live-at-exit": (
+        "SIZE",
+        "Limit of the bytes never freed; what the C and C++ libraries keep does not count.",
+    ),
+    "bytes-per-mark": ("SIZE", "Limit of bytes in each marked request."),
+    "allocations": ("N", "Limit of the number of allocations."),
+    "temporary": ("N", "Limit of allocations that are freed before the same thread allocates again."),
+    "allocs-per-mark": ("N", "Limit of allocations in each marked request (reap/mark.h, reap.mark)."),
 }
 
 
@@ -42,9 +43,8 @@ class _Check(click.Command):
 
 
 def _limits(verb: Any) -> Any:  # noqa: ANN401 - as click's decorators
-    for figure in (*reversed(_COUNTS), *reversed(_SIZES)):
-        metavar = "SIZE" if figure in _SIZES else "N"
-        verb = click.option(f"--max-{figure}", metavar=metavar, help=_HELP[figure])(verb)
+    for figure, (metavar, said) in reversed(_LIMITS.items()):
+        verb = click.option(f"--max-{figure}", metavar=metavar, help=said)(verb)
     return verb
 
 

@@ -5,17 +5,14 @@ fails a check of N runs with the probability p to the power of N: of 10 runs les
 at least half of its runs keep the limit, whatever the distribution of its figures.
 """
 
-import re
 from collections.abc import Sequence
 
-from reap.base import units
+from reap.base import amounts, units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Estimate
 from reap.base.text import did_you_mean, printable
 from reap.check.records import FIGURES, UNITS, Baseline, Figure, Judged, Limit, Measured, Verdict
-from reap.diff.judge import FACTORS, WIDER, Allowed
-
-_AMOUNT = re.compile(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*", re.ASCII)
+from reap.diff.judge import WIDER, Allowed
 
 
 def limit(figure: str, text: str) -> Limit:
@@ -27,16 +24,15 @@ def limit(figure: str, text: str) -> Limit:
             f"{did_you_mean(figure, FIGURES)}the figures are {', '.join(FIGURES)}",
             ExitCode.USAGE,
         )
-    factors = FACTORS[UNITS[known]]
-    found = _AMOUNT.fullmatch(text)
-    if found is None or found[2] not in factors:
-        known_units = ", ".join(each for each in factors if each)
+    kind = UNITS[known]
+    most = amounts.parse(text, kind)
+    if most is None:
         raise ReapError(
             f"the limit of {known}, {printable(text)}, is not understood",
-            f"it is a number of at least 0, alone or with one of the units {known_units}",
+            f"give {amounts.FORMS[kind]}",
             ExitCode.USAGE,
         )
-    return Limit(figure=known, text=text.strip(), most=float(found[1]) * factors[found[2]], growth=False)
+    return Limit(figure=known, text=text.strip(), most=most, growth=False)
 
 
 def growth(allowed: Allowed, baseline: Baseline) -> Limit:

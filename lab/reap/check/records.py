@@ -3,21 +3,17 @@
 from typing import Literal, get_args
 
 from reap.base.records import Estimate, Record
+from reap.recording.analyse import calls
 
 Figure = Literal[
     "peak", "bytes", "allocations", "temporary", "live-at-exit", "allocs-per-mark", "bytes-per-mark"
 ]
 FIGURES: tuple[Figure, ...] = get_args(Figure)
 """Those of `reap diff`, and the most that a marked request allocates."""
-UNITS: dict[Figure, Literal["count", "bytes"]] = {
-    "peak": "bytes",
-    "bytes": "bytes",
-    "allocations": "count",
-    "temporary": "count",
-    "live-at-exit": "bytes",
-    "allocs-per-mark": "count",
-    "bytes-per-mark": "bytes",
-}
+Unit = Literal["count", "bytes"]
+UNITS = dict[Figure, Unit](
+    [*calls.UNITS.items(), ("allocs-per-mark", "count"), ("bytes-per-mark", "bytes")],
+)
 Verdict = Literal["kept", "exceeded", "inconclusive"]
 """`inconclusive`: estimated, and the limit is within the interval; or some runs are, and none keeps it."""
 
@@ -27,7 +23,7 @@ class Limit(Record):
 
     figure: Figure
     text: str
-    """As it was asked for."""
+    """As it was requested."""
     most: float
     """The figure may be this large."""
     growth: bool
@@ -71,7 +67,7 @@ class Measured(Record):
 
 
 class Judged(Record):
-    """One limit, and what it came to."""
+    """One limit and its verdict."""
 
     limit: Limit
     values: list[Estimate]
@@ -98,7 +94,7 @@ class Check(Record):
     seconds: float
     """Of all runs."""
     status: int
-    """What the program exited with, as a shell has it; not 0: nothing is judged."""
+    """The program's exit status, as in a shell; if it is not 0, nothing is judged."""
     judged: list[Judged]
     suppressed: list[Suppressed] = []
     baseline: str = ""

@@ -14,7 +14,7 @@ _STYLES = {"kept": "green", "exceeded": "bold red", "inconclusive": "yellow"}
 def render(console: Console, held: Check) -> None:
     """A line for each limit with what allocates most, notes, and the summary last."""
     for each in held.judged:
-        _line(console, f"  {each.verdict}: {words.sentence(each)}", _STYLES[each.verdict])
+        _line(console, f"  {words.sentence(each)}", _STYLES[each.verdict])
         for place in each.places:
             _line(console, f"    {words.place(place, each.limit.figure)}", "dim")
     for known in held.suppressed:

@@ -44,16 +44,19 @@ def name(limit: Limit) -> str:
     return f"{limit.figure} at most {limit.text}"
 
 
+def found(held: Judged) -> str:
+    """What the verdict is of: `peak 238 MiB, limit 191 MiB (200 MB)`."""
+    figure = held.limit.figure
+    runs = len(held.values)
+    value = measured(figure, held.lowest)
+    if held.verdict == "exceeded" and runs > 1:
+        value = f"at least {value} in each of {units.many(runs, 'run')}"
+    return f"{figure} {value}, limit {most(held.limit)}"
+
+
 def sentence(held: Judged) -> str:
-    """`peak 238 MiB exceeds its limit 191 MiB (200 MB), in each of 10 runs`."""
-    figure, found = held.limit.figure, measured(held.limit.figure, held.lowest)
-    allowed = most(held.limit)
-    if held.verdict == "inconclusive":
-        return f"{figure} {found} may exceed its limit {allowed}: inconclusive"
-    if held.verdict == "kept":
-        return f"{figure} {found} keeps its limit {allowed}"
-    runs = f", in each of {units.many(len(held.values), 'run')}" if len(held.values) > 1 else ""
-    return f"{figure} {found} exceeds its limit {allowed}{runs}"
+    """The verdict with its figures: `exceeded: peak 238 MiB, limit 191 MiB (200 MB)`."""
+    return f"{held.verdict}: {found(held)}"
 
 
 def place(held: Place, figure: Figure) -> str:
@@ -77,7 +80,7 @@ def summary(held: Check) -> str:
         return f"not checked: {program} failed with exit status {held.status}"
     exceeded = held.exceeded
     if exceeded:
-        said = "; ".join(sentence(each) for each in exceeded)
+        said = "; ".join(found(each) for each in exceeded)
         return (
             f"failed: {program}: {len(exceeded)} of {units.many(len(held.judged), 'limit')} exceeded: {said}"
         )

@@ -24,6 +24,7 @@ VERBS = {
     "run": ("reap.run.command", "Find out whether memory allocation slows a program down, and what to do."),
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
     "show": ("reap.show.command", "Show what a recording contains."),
+    "live": ("reap.live.command", "Watch a program's allocations while it runs."),
     "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
     "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
@@ -39,6 +40,7 @@ VERBS = {
         "reap.rss.command",
         "Show what resident memory consists of: live, cached, pinned, or not yet reclaimed.",
     ),
+    "soak": ("reap.soak.command", "Find out whether a server's memory grows over hours, and which part."),
     "scenario": (
         "reap.scenario.command",
         "Reproduce a known allocator problem and compare its remedies.",
@@ -51,7 +53,7 @@ VERBS = {
         "Run the benchmark programs, with and without their custom allocators.",
     ),
     "study": ("reap.study.command", "Reproduce the studies behind Reap on this machine."),
-    "demo": ("reap.run.demo", "Try it all on perl, gcc and sed."),
+    "demo": ("reap.run.demo", "Run the whole analysis on perl, gcc and sed."),
 }
 """Each verb's module, whose command has the verb's name, and its help line; `reap --help` imports none."""
 

@@ -129,10 +129,15 @@ def asked(context: click.Context, given: dict[str, Any]) -> Server | None:
 
 
 @contextlib.contextmanager
-def under_load(server: Server, program: Program, chosen: Allocator) -> Iterator[int]:
+def under_load(
+    server: Server,
+    program: Program,
+    chosen: Allocator,
+    dressed: Callable[[Launch], Launch] = lambda launch: launch,
+) -> Iterator[int]:
     """The server on a free port and under this allocator, loaded again and again; yields its busiest process.
 
-    Throws ReapError where the server or a load fails.
+    `dressed` changes how the server is launched. Throws ReapError where the server or a load fails.
     """
     launch = Launch(
         argv=program.command,
@@ -141,7 +146,7 @@ def under_load(server: Server, program: Program, chosen: Allocator) -> Iterator[
         allocator=chosen.library,
         environment=chosen.environment,
     )
-    with under_load_again(service_alone(server, launch, None)) as pid:
+    with under_load_again(service_alone(server, dressed(launch), None)) as pid:
         yield pid
 
 

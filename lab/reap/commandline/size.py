@@ -1,14 +1,12 @@
 """Sizes as words of a command line."""
 
-import re
-
 import click
 
-_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+from reap.base import amounts
 
 
 class Size(click.ParamType[int]):
-    """A number of bytes, perhaps with a unit: 65536, 64k, 1.5G, 2GiB; powers of 1024."""
+    """A number of bytes, perhaps with a unit: 65536, 64K, 1.5G, 2GiB, 200MB."""
 
     name = "size"
 
@@ -18,10 +16,9 @@ class Size(click.ParamType[int]):
         """The bytes, at least 1. Fails with a message that says what is expected."""
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", value.strip().lower())
-        size = int(float(found[1]) * (1 << _UNITS[found[2]])) if found else 0
+        size = int(amounts.parse(value, "bytes") or 0)
         if size < 1:
-            self.fail(f"{value!r} is no size: give a number with or without K, M, G or T", parameter, context)
+            self.fail(f"{value!r} is not a size: give {amounts.FORMS['bytes']}", parameter, context)
         return size
 
 

@@ -57,13 +57,13 @@ def compare(
     With --against it compares CMD with other commands, such as the program before and after a change, and
     with --scan with itself with other values of a parameter.
 
-    With --server it compares a server under load: each round starts it anew under each allocator, waits until
-    it is ready, and runs --load once to warm it up and --loads times more. Only the server's own processes
-    are measured. Where the number of requests is known, CPU time per request is compared.
+    With --server it compares a server under load: each round starts it under each allocator, waits until it
+    is ready, and runs --load once to warm it up and --loads times more. Only the server's own processes are
+    measured. Where the number of requests is known, CPU time per request is compared.
 
     With --naive or --naive-env it compares CMD with its own allocator and without, under each allocator.
-    With --levels it runs the whole matrix of variants, allocators and heaps fragmented like those of
-    long-running processes (see `reap fragment`), with controls. The cost of littering is subtracted.
+    With --levels it also runs each variant and allocator on heaps fragmented like those of long-running
+    processes (see `reap fragment`), with controls. The cost of littering is subtracted.
 
     Exits with CMD's own status under the baseline, or 1 if an allocator changed its status or its output, if
     none could be compared (as where --budget allows less than two rounds), or a heap could not be littered.
@@ -93,13 +93,13 @@ def compare(
         Bar() as bar,
     ):
         listener = Terminal(bar)
-        if folder.spec.matrix and any(tables):
+        if folder.spec.fragment and any(tables):
             raise ReapError(
                 "--export-csv and --export-markdown cannot be used with --levels or --naive",
                 "use --json",
                 ExitCode.USAGE,
             )
-        result = levels.run(folder, listener) if folder.spec.matrix else comparing.compare(folder, listener)
+        result = levels.run(folder, listener) if folder.spec.fragment else comparing.compare(folder, listener)
     if isinstance(result, Comparison):
         return _finish(result, folder, json_file, html_file, tables, force=force)
     return _finish_levels(result, folder.path, json_file, html_file, force=force)
@@ -147,7 +147,7 @@ def _finish_levels(
 
     title = reporting.name_of(result.command)
     verdict = judge(result)
-    part = LevelsPart(fragmented=result, resilience=verdict)
+    part = LevelsPart(fragmented=result, fragmented_verdict=verdict)
     answer = Answer(title=title, command=result.command, parts=[part])
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render(reporting.console(json_file, html_file), result, verdict)

@@ -144,9 +144,9 @@ def opened(
     return _create(list(command), output, Options(**given), asked, against, scanned, server, force=force)
 
 
-def refuse_matrix(folder: Folder) -> None:
+def refuse_levels(folder: Folder) -> None:
     """Throws ReapError for an experiment that only `reap compare` goes on with."""
-    if folder.spec.matrix is not None:
+    if folder.spec.fragment is not None:
         raise ReapError(
             f"{folder.path} is an experiment on fragmented heaps",
             f"go on with: reap compare --resume {folder.path}",
@@ -232,8 +232,8 @@ def _create(
             pairing=options.pairing,
         ),
     )
-    if asked is not None and asked.levels and spec.matrix is not None:
-        for variant in spec.matrix.variants:
+    if asked is not None and asked.levels and spec.fragment is not None:
+        for variant in spec.fragment.variants:
             programs.require_litterable(variant.program)
     path = output or new_folder(command)
     if missing:

@@ -4,20 +4,13 @@ import math
 import re
 from dataclasses import dataclass
 
+from reap.base import amounts
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import did_you_mean, printable
 from reap.diff.records import Budget, BudgetVerdict, Change, Recorded
 from reap.recording.analyse.calls import MEASURES, UNITS, Measure
 
-_GRAMMAR = re.compile(r"\s*([a-z-]+)\s*>\s*\+\s*(\d{1,15}(?:\.\d{1,6})?)\s*(%|[A-Za-z]*)\s*", re.ASCII)
-FACTORS: dict[str, dict[str, float]] = {
-    "count": {"": 1, "k": 1e3, "M": 1e6, "G": 1e9},
-    "bytes": {
-        **dict.fromkeys(("", "B"), 1.0),
-        **{f"{prefix}B": 1e3 ** (power + 1) for power, prefix in enumerate("kMGT")},
-        **{f"{prefix}iB": 1024.0 ** (power + 1) for power, prefix in enumerate("KMGT")},
-    },
-}
+_GRAMMAR = re.compile(r"\s*([a-z-]+)\s*>\s*\+(.*)", re.ASCII)
 WIDER = 3.290526731491926 / 1.959963984540054
 """From a 95 % CI to one that the truth is beyond, on either side, once in 2,000 times."""
 
@@ -38,17 +31,16 @@ def understood(text: str) -> Allowed:
     found = _GRAMMAR.fullmatch(text)
     if found is None:
         raise _unclear(text, "it is not METRIC > +N % or METRIC > +SIZE")
-    name, number, unit = found.groups()
+    name, amount = found.groups()
     measure = next((each for each in MEASURES if each == name), None)
     if measure is None:
         raise _unclear(text, f"{did_you_mean(name, MEASURES)}METRIC is one of {', '.join(MEASURES)}")
-    if unit == "%":
-        return Allowed(text.strip(), measure, float(number) / 100, share=True)
-    factors = FACTORS[UNITS[measure]]
-    if unit not in factors:
-        known = ", ".join(each for each in factors if each)
-        raise _unclear(text, f"the unit of {measure} is one of %, {known}")
-    return Allowed(text.strip(), measure, float(number) * factors[unit], share=False)
+    if (share := amounts.parse(amount, "percent")) is not None:
+        return Allowed(text.strip(), measure, share, share=True)
+    kind = UNITS[measure]
+    if (number := amounts.parse(amount, kind)) is None:
+        raise _unclear(text, f"the growth of {measure} is a number with % or {amounts.FORMS[kind]}")
+    return Allowed(text.strip(), measure, number, share=False)
 
 
 def _unclear(text: str, why: str) -> ReapError:

@@ -30,7 +30,7 @@ _BUSY = 0.5
 
 
 class Check(Record):
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     name: str
     state: State

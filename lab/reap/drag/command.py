@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 if TYPE_CHECKING:
-    from reap.launch.program import Program
-    from reap.launch.records import Launch, Outcome
+    from reap.drag.engine import Engine
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
@@ -66,8 +64,11 @@ def drag(
     \b
         reap drag --html drag.html -- perl script.pl
     """  # noqa: D301 - click wants the character itself
+    from rich.console import Console
+
+    from reap.base.files import write_safely
     from reap.commandline import reporting
-    from reap.drag.exact.launch import SLOWER
+    from reap.drag.engine import measure
     from reap.launch import program as programs
     from reap.launch.records import Launch
 
@@ -77,72 +78,27 @@ def drag(
         raise click.UsageError("--depth requires --engine exact; the others keep twelve frames")
     reporting.refuse_existing(json_file, html_file, force=force)
     found = programs.resolve(list(command))
-    programs.require_preloadable(found)
     launch = Launch(argv=found.command, program=found.path, capture=False, timeout=timeout)
-    asked = _Asked(found=found, launch=launch, json_file=json_file, html_file=html_file, force=force)
-    outcome = _sample(asked, period) if engine == "sample" else _record(asked, engine, depth)
-    limit = timeout and timeout * SLOWER if engine == "exact" else timeout
-    return reporting.say_end(found.command[0], outcome, limit)
+    chosen = _engine(engine, depth, period)
+    seen, outcome = measure(chosen, launch, found, _say)
+    if html_file is not None:
+        write_safely(html_file, chosen.page(seen).encode(), force=force)
+    if json_file is not None:
+        reporting.write_plain(json_file, seen, force=force)
+    chosen.render(Console(stderr=True), seen)
+    if html_file is not None:
+        reporting.say_written("the page", html_file)
+    reporting.say_next(chosen.next_command(found.command))
+    return reporting.say_end(found.command[0], outcome, timeout and timeout * chosen.slower)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    found: Program
-    launch: Launch
-    json_file: Path | None
-    html_file: Path | None
-    force: bool
+def _engine(name: str, depth: int | None, period: int | None) -> Engine[Any]:
+    from reap.drag.exact.engine import DEPTH, Exact, Recompiled
+    from reap.drag.sample.engine import Sample
 
-
-def _record(asked: _Asked, engine: Literal["exact", "recompiled"], depth: int | None) -> Outcome:
-    from rich.console import Console
-
-    from reap.commandline import reporting
-    from reap.drag.exact import terminal
-    from reap.drag.exact.run import DEPTH, measure
-
-    result, outcome = measure(asked.launch, asked.found, _say, engine=engine, depth=depth or DEPTH)
-    if asked.html_file is not None:
-        from reap.drag.exact.page import write
-
-        write(result, asked.html_file, force=asked.force)
-    if asked.json_file is not None:
-        reporting.write_plain(asked.json_file, result, force=asked.force)
-    terminal.render(Console(stderr=True), result)
-    if asked.html_file is not None:
-        reporting.say_written("the page", asked.html_file)
-    reporting.say_next(["reap", "record", "--depth", "full", "--", *asked.found.command])
-    return outcome
-
-
-def _sample(asked: _Asked, period: int | None) -> Outcome:
-    from rich.console import Console
-
-    from reap.base.files import folder_for_programs
-    from reap.commandline import reporting
-    from reap.drag.exact import launch as running
-    from reap.drag.sample import run as launching
-    from reap.drag.sample import terminal as terminal_drag_sample
-    from reap.drag.sample.analyse import profile
-    from reap.drag.sample.read import frames, read
-
-    with folder_for_programs("reap-drag-") as folder:
-        outcome = launching.run(asked.launch, folder, period=period)
-        files = [read(path) for path in sorted(folder.glob(launching.FILES)) if not path.is_symlink()]
-    result = profile(
-        files, asked.found.command, frames, status=outcome.status, notes=running.unseen(asked.found)
-    )
-    if asked.html_file is not None:
-        from reap.drag.sample.page import write
-
-        write(result, asked.html_file, force=asked.force)
-    if asked.json_file is not None:
-        reporting.write_plain(asked.json_file, result, force=asked.force)
-    terminal_drag_sample.render(Console(stderr=True), result)
-    if asked.html_file is not None:
-        reporting.say_written("the page", asked.html_file)
-    reporting.say_next(["reap", "drag", "--", *asked.found.command])
-    return outcome
+    if name == "sample":
+        return Sample(period)
+    return Recompiled() if name == "recompiled" else Exact(depth or DEPTH)
 
 
 def _say(words: str) -> None:

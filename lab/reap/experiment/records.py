@@ -73,7 +73,7 @@ class Cell(Record):
 
 
 class Laid(Record):
-    """What the litterings of one run did together. Their time and faults are off its outcome already."""
+    """The cost of all litterings of one run, which is already subtracted from its time and faults."""
 
     objects: int
     kept_bytes: int
@@ -81,23 +81,23 @@ class Laid(Record):
     cpu_ns: int
     wall_ns: int
     resident: int
-    """Resident memory that the littering added, in bytes, of the process to which it added most."""
+    """Resident memory that littering added, in bytes, in the process where it added most."""
     threads: int
     """How many threads littered."""
     provider: str = ""
     """The end of the path of the file that served it."""
     failure: str = ""
-    """Why some of it is not there, in words."""
+    """Why some of it is missing, in words."""
     lost: int = 0
-    """Litterings that found no room to report: nothing of them is taken off."""
+    """Litterings that had no space to report: their cost is not subtracted."""
     deepbind: int = 0
-    """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+    """How often something was opened with RTLD_DEEPBIND: no preload sees its malloc."""
     beside: int = 0
-    """Threads that got nowhere while their creators waited: the program ran beside their littering."""
+    """Threads that were blocked while their creators waited: the program ran during their littering."""
     uncounted: int = 0
     """Processes that littered and for which nobody waited: the kernel counts nothing of them."""
     overwritten: bool = False
-    """The program wrote over what its threads reported: the cost is not taken off."""
+    """The program overwrote what its threads reported: the cost is not subtracted."""
 
 
 class Samples(Record):
@@ -158,11 +158,11 @@ class Ratio(Record):
     """`equivalent` where all of the interval is within what is worth a change (`Comparison.worth`), else
     `inconclusive` where it holds 1."""
     more_is_better: bool = False
-    """Of requests a second; of all else less is better."""
+    """For requests per second; for everything else lower is better."""
 
 
 class Side(Record):
-    """One allocator of a comparison."""
+    """One allocator in a comparison."""
 
     allocator: str
     rounds: int
@@ -217,7 +217,7 @@ class Comparison(Record):
     round_seconds: float = 0.0
     """What a round takes; 0 where that is unknown."""
     needed_budget: float = 0.0
-    """Seconds that two rounds take, where the budget had no time for them."""
+    """Seconds that two rounds take, where the budget was too short for them."""
     pairing: Pairing = Pairing()
     load: list[str] = []
     """The command that loads the server; empty where the program is none, and ends by itself."""

@@ -137,9 +137,9 @@ class Runner:
         each = (
             f"{'of' if self._spec.against else 'under'} each of "
             f"{units.number(count, 'command' if self._spec.against else 'allocator')}"
-            if self._spec.matrix is None
+            if self._spec.fragment is None
             else f"of each of {units.number(count, 'combination')}"
-            + (" and controls" if self._spec.matrix.controls else "")
+            + (" and controls" if self._spec.fragment.controls else "")
         )
         first = "a warm-up" if warm_ups == 1 else f"{warm_ups} warm-ups"
         watched = self._spec.pairing == "auto" and self._spec.server is None
@@ -223,16 +223,16 @@ class Runner:
     @cached_property
     def _more(self) -> list[More]:
         """One sampled run an arm; where misses are asked for, one for each event, or in simulated caches."""
-        matrix = self._spec.matrix
-        if matrix is None:
+        plan = self._spec.fragment
+        if plan is None:
             return []
-        wanted = arms.wanted(self._spec, matrix)
+        wanted = arms.wanted(self._spec, plan)
         more = [More("sampled runs", [schedule.sampled(arm) for arm in wanted])]
-        if matrix.caches == COUNTERS:
+        if plan.caches == COUNTERS:
             events = counters.here()
             counted = [schedule.counted(arm, event) for arm in wanted for event in events]
             more.append(More("runs in which the processor counts", counted))
-        elif matrix.caches:
+        elif plan.caches:
             simulated = [schedule.simulated(arm) for arm in wanted]
             more.append(More("runs in simulated caches", simulated, SIMULATED))
         return more
@@ -253,8 +253,8 @@ class Runner:
 
     def _living(self, number: int) -> list[Cell]:
         """What a round is of; one beyond those that the experiment was to have is without its controls."""
-        matrix, own = self._spec.matrix, self._spec.runs
-        every = arms.wanted(self._spec, matrix) if matrix and 0 < own <= number else self._arms
+        plan, own = self._spec.fragment, self._spec.runs
+        every = arms.wanted(self._spec, plan) if plan and 0 < own <= number else self._arms
         return [arm for arm in every if arm.arm() not in self.dropped]
 
     def _label(self, cell: Cell) -> str:
@@ -283,9 +283,9 @@ class Runner:
             self.dropped[cell.arm()] = verification.problem
 
     def _require_baseline(self, verification: Verification) -> None:
-        """Throws ReapError where every level is held to a malloc that is not the program's."""
+        """Throws ReapError where every level is compared with a malloc that is not the program's."""
         spec, provider = self._spec, verification.provider
-        if spec.matrix is None or not provider or verify.serves(spec.baseline, provider):
+        if spec.fragment is None or not provider or verify.serves(spec.baseline, provider):
             return
         others = [each.name for each in spec.allocators if each != spec.baseline]
         raise ReapError(

@@ -34,7 +34,7 @@ class File(Record):
 
 
 class Variant(Record):
-    """One way to run the program of a matrix."""
+    """One way to run the program on fragmented heaps."""
 
     name: str
     """`custom` with the allocator of its own, `reap` with this library's instead, `naive` without any, or
@@ -45,7 +45,7 @@ class Variant(Record):
     """Where it runs; empty: where the experiment does."""
 
 
-class Matrix(Record):
+class Fragment(Record):
     """What an experiment on fragmented heaps has beside its allocators."""
 
     variants: list[Variant]
@@ -61,7 +61,7 @@ class Matrix(Record):
     cut_off: int = 4096
     """Blocks of this many bytes and more are no part of the litter."""
     layouts: int = 2
-    """How many other places of stack and libraries are tried, to see what luck with them does."""
+    """How many further address-space layouts are tried, to measure layout bias."""
     huge_pages: list[HugePages] = msgspec.field(default_factory=lambda: [""])
     """What is tried of them; the controls have the first."""
     caches: str = ""
@@ -160,7 +160,7 @@ class Spec(Record):
     """Whether those are the same command with other values of a parameter, which may change its output."""
     server: Server | None = None
     """How the program is loaded, where it is a server that does not end by itself."""
-    matrix: Matrix | None = None
+    fragment: Fragment | None = None
     """For an experiment on fragmented heaps."""
     tune: Tune | None = None
     """For a search for an allocator's settings."""
@@ -168,7 +168,7 @@ class Spec(Record):
     @property
     def sequential(self) -> bool:
         """Whether rounds stop once the answer is known, which intervals then have to allow for."""
-        return not self.runs and self.matrix is None and self.tune is None
+        return not self.runs and self.fragment is None and self.tune is None
 
     @property
     def verb(self) -> str:

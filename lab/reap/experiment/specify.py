@@ -8,7 +8,7 @@ from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment.records import Asked
 from reap.experiment.sequential import WORTH
-from reap.experiment.spec import COUNTERS, SEED, Matrix, Spec, Tune, Variant, state_of
+from reap.experiment.spec import COUNTERS, SEED, Fragment, Spec, Tune, Variant, state_of
 from reap.launch import program as programs
 from reap.launch.host import machine
 from reap.launch.litter.level import LEVELS, Level
@@ -116,8 +116,8 @@ def specify(
     if libraries or fragmented or (not against and all(not each.environment for each in ordered)):
         for each in (found, *(variant.program for variant in against)):
             programs.require_preloadable(each)
-    matrix = _matrix(found, where, fragmented) if fragmented else None
-    variants = [*(matrix.variants if matrix else []), *(tune.variants if tune else []), *against]
+    plan = _fragment(found, where, fragmented) if fragmented else None
+    variants = [*(plan.variants if plan else []), *(tune.variants if tune else []), *against]
     images = [path for each in variants for path in _files(each.program)]
     images += _files(server.load) if server else []
     held = {each.name: getattr(conditions, each.name) for each in fields(conditions)}
@@ -134,7 +134,7 @@ def specify(
         against=list(against),
         scanned=scanned,
         server=server,
-        matrix=matrix,
+        fragment=plan,
         tune=tune,
         **held,
     )
@@ -144,7 +144,7 @@ def _files(program: Program) -> list[str]:
     return [program.path, program.image]
 
 
-def _matrix(custom: Program, directory: str, asked: AskedFragment) -> Matrix:
+def _fragment(custom: Program, directory: str, asked: AskedFragment) -> Fragment:
     if asked.huge_pages and machine.describe().huge_pages not in ("always", "madvise"):
         raise ReapError(
             "this kernel gives no transparent huge pages",
@@ -177,7 +177,7 @@ def _matrix(custom: Program, directory: str, asked: AskedFragment) -> Matrix:
             peer = programs.resolve(list(command), directory=directory)
             programs.require_preloadable(peer)
             variants.insert(-1, Variant(name=name, program=peer, environment=dict(variables)))
-    return Matrix(
+    return Fragment(
         variants=variants,
         levels=levels,
         children=asked.children,

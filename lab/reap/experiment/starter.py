@@ -49,10 +49,10 @@ class Starter:
         self._variants |= {each.name: each for each in spec.against}
         if spec.tune is not None:
             self._variants |= {each.name: each for each in spec.tune.variants}
-        if (matrix := spec.matrix) is not None and profile is not None:
-            self._variants = {each.name: each for each in matrix.variants}
-            levels = arms.levels(matrix)
-            self._litters = {name: matrix.litter(profile, level) for name, level in levels.items()}
+        if (plan := spec.fragment) is not None and profile is not None:
+            self._variants = {each.name: each for each in plan.variants}
+            levels = arms.levels(plan)
+            self._litters = {name: plan.litter(profile, level) for name, level in levels.items()}
 
     def start(self, cell: Cell, *, probe: bool) -> Started:
         """Runs it once. With `probe` the outcome says who serves malloc. Throws what launching throws."""
@@ -63,8 +63,8 @@ class Starter:
         if cell.level == BARE:
             return Started(outcome=spawn.run(launch))
         litter, image = self._litters[cell.level], variant.program.image
-        if cell.simulated and self._spec.matrix is not None:
-            littered, misses = callgrind.run(launch, litter, self._spec.matrix.caches)
+        if cell.simulated and self._spec.fragment is not None:
+            littered, misses = callgrind.run(launch, litter, self._spec.fragment.caches)
             return Started(outcome=littered.outcome, laid=_laid(littered), misses=misses)
         if cell.counted:
             littered = littering.run(launch, litter, image=image, event=counters.EVENTS[cell.counted])
@@ -124,7 +124,7 @@ def _switched(launch: Launch, allocator: Allocator) -> Launch:
 
 
 def _filled(launch: Launch) -> Launch:
-    """The same with as long an environment as all others have: its length moves the stack, which is luck.
+    """The same with as long an environment as all others have: its length moves the stack.
 
     See T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!" (ASPLOS 2009).
     """

@@ -80,6 +80,25 @@ def interval(pairs: Sequence[float], level: float = LEVEL, *, widening: float = 
     return Estimate(value=math.exp(middle), low=math.exp(min(low, middle)), high=math.exp(max(high, middle)))
 
 
+def unpaired(baseline: Sequence[float], values: Sequence[float]) -> Estimate:
+    """The ratio of two samples whose runs have nothing to do with each other, with its 95 % CI.
+
+    Welch's t of the logarithms. Throws ValueError below LEAST_ROUNDS of either.
+    """
+    if min(len(baseline), len(values)) < LEAST_ROUNDS:
+        raise ValueError("fewer than two runs have no interval")
+    samples = [[math.log(each) for each in sample] for sample in (baseline, values)]
+    middle = statistics.fmean(samples[1]) - statistics.fmean(samples[0])
+    parts = [statistics.variance(sample) / len(sample) for sample in samples]
+    if sum(parts) == 0:
+        return Estimate(value=math.exp(middle), low=math.exp(middle), high=math.exp(middle))
+    freedom = sum(parts) ** 2 / sum(
+        part**2 / (len(sample) - 1) for part, sample in zip(parts, samples, strict=True)
+    )
+    reach = _student_quantile(LEVEL, freedom) * math.sqrt(sum(parts))
+    return Estimate(value=math.exp(middle), low=math.exp(middle - reach), high=math.exp(middle + reach))
+
+
 def verdict(ratio: Estimate, *, worth: float = 0.0, more_is_better: bool = False) -> Verdict:
     """Less is better, or else more; `equivalent` within `worth`, of which a worth of 0 knows nothing."""
     standing = sequential.standing(ratio, worth)
@@ -104,16 +123,16 @@ def spread(starts: Sequence[Sequence[float]]) -> Spread | None:
     return Spread(load=math.sqrt(within), start=math.sqrt(max(0.0, between)))
 
 
-def _student_quantile(level: float, rounds: int) -> float:
+def _student_quantile(level: float, freedom: float) -> float:
     from scipy.special import stdtrit  # scipy.stats takes a second to load
 
-    return float(stdtrit(rounds - 1, (1 + level) / 2))
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def _student(logs: list[float], level: float, widening: float) -> tuple[float, float]:
     middle = statistics.fmean(logs)
     error = statistics.stdev(logs) / math.sqrt(len(logs))
-    reach = widening * _student_quantile(level, len(logs)) * error
+    reach = widening * _student_quantile(level, len(logs) - 1) * error
     # Two rounds may reach so far that the exponential overflows; a million times says as much.
     reach = min(reach, math.log(1e6))
     return middle - reach, middle + reach

@@ -108,7 +108,7 @@ def fragment(
     chosen = catalog.parse(allocator)
     if len(chosen) != 1:
         raise ReapError("a run has one allocator", "name one with --allocator", ExitCode.USAGE)
-    heaps = _level(level, multiplier, occupancy)
+    litter_level = _level(level, multiplier, occupancy)
     found = programs.resolve(list(command))
     programs.require_preloadable(found)
     programs.require_litterable(found)
@@ -132,7 +132,7 @@ def fragment(
             write_safely(save_profile, encode(profile), force=force)
         litter = litter_of(
             profile,
-            heaps,
+            litter_level,
             seed=seed,
             order=next(each for each in ORDERS if each == order),
             touch=touch,
@@ -154,7 +154,7 @@ def fragment(
         [
             "reap",
             "fragment",
-            *(["--level", "adv3"] if heaps.multiplier == 0 else ["--level", "adv0"]),
+            *(["--level", "adv3"] if litter_level.multiplier == 0 else ["--level", "adv0"]),
             *(["--allocator", allocator] if chosen[0].library else []),
             *(["--profile", str(known)] if known else []),
             "--",

@@ -34,7 +34,7 @@ class HeapMap(Record):
     """The heap at the moment when the program had most blocks in use. Bytes are those asked for."""
 
     cells: list[HeapCell]
-    """By address; what lies between used pages is left out."""
+    """By address, without what lies between used pages."""
     pages: int
     """On which some block, of the litter or of the program, has been."""
     program_pages: int
@@ -46,7 +46,7 @@ class HeapMap(Record):
     allocations: int
     """Of the program, all of them."""
     runs: int
-    """Stretches of these in which each block of a thread lies right behind the one before it."""
+    """Runs of blocks in which each block of a thread lies right behind the one before it."""
     longest_run: int
 
     @property

@@ -26,7 +26,7 @@ _RECORDING = b"RPTRACE1"
 
 
 class FragmentRun(Record):
-    """One run on a fragmented heap, and what it rests on."""
+    """One run on a fragmented heap, and the data behind it."""
 
     command: list[str]
     allocator: str

@@ -71,7 +71,7 @@ class RequestTimes(Record):
     unmatched: int = 0
     """Ends that no begin had come before in their thread."""
     lost: int = 0
-    """Requests that there was no room to note, because the disk was full or the file out of reach."""
+    """Requests that were not recorded, because the disk was full or the file out of reach."""
 
 
 class LoadLatency(Record):
@@ -81,7 +81,7 @@ class LoadLatency(Record):
     """
 
     due_per_second: float
-    """Requests that were to be made."""
+    """Requests that were due."""
     per_second: float
     """Requests that were answered."""
     mean_ns: float
@@ -125,10 +125,11 @@ class Outcome(Record):
     voluntary_switches: int = 0
     involuntary_switches: int = 0
     mean_resident: int | None = None
-    """When it was asked for: resident memory of the program and its children together in the mean over its
-    time. None where it was not asked for, or the program ended before it could be looked at."""
+    """If requested: mean resident memory over time of the program and its children together. None where it
+    was not requested, or the program ended before the first snapshot."""
     late_resident: int | None = None
-    """The median of the looks in the second half of its time: what it frees at its very end is not in it."""
+    """The median of the snapshots in the second half of its time: what it frees at its very end is not in
+    it."""
     stdout_bytes: int = 0
     """Bytes that the program wrote, when its output was captured."""
     stdout_digest: str = ""
@@ -138,23 +139,23 @@ class Outcome(Record):
     stderr_tail: str = ""
     """The last of its standard error, for messages (at most 2 KB)."""
     malloc_provider: str = ""
-    """The file that `malloc` came from, when it was asked for."""
+    """The file that `malloc` came from, if requested."""
     events: int | None = None
-    """How often what the launcher was to count happened in user mode, in the program, its threads and the
-    children that ended before it; None where it was not counted."""
+    """How often the counted event happened in user mode, in the program, its threads and the children that
+    ended before it; None where it was not counted."""
     written_bytes: int | None = None
     """Where it had a private view: what the files that it changed take there."""
     written_digest: str = ""
     """Of their names, modes and contents; empty where these are more than 256 MB, or could not be read."""
     requests: RequestTimes | None = None
-    """When it was asked for: of the requests that it marked. None where it was not asked for."""
+    """If requested: of the requests that it marked; else None."""
     failure: str = ""
-    """Why its figures say nothing, a sentence, where neither exit code nor signal does."""
+    """Why its figures are invalid, a sentence, where neither exit code nor signal says so."""
     loads: list[Loaded] = []
     """Of a server: what each measured load cost it. CPU time and wall time are those of all together."""
     heap: dict[str, dict[str, str]] = {}
-    """When it was asked for: by executable of the process tree, in the order they started, the file that
-    serves each allocation function."""
+    """If requested: by executable of the process tree, in the order they started, the file that serves each
+    allocation function."""
 
     @property
     def cpu_ns(self) -> int:
@@ -222,8 +223,8 @@ class Calibration(Record):
     past_pair: float = 28e-9
     """The same with 100 blocks a request, which it does not hold."""
     page_fault: float = 1e-6
-    """A page fault in the kernel, with what comes with it (clearing the page, giving it back): about half of
-    it on bare metal and twice as much on some virtual machines."""
+    """A page fault in the kernel, with clearing the page and returning it: about half of it on bare metal and
+    twice as much on some virtual machines."""
     measured: bool = False
     """On this machine; if not, these are the defaults."""
 

@@ -225,12 +225,18 @@ class Launcher:
 
 @contextlib.contextmanager
 def started(
-    command: Sequence[str], launch: Launch, passed: Sequence[int] = (), *, apart: bool = False
+    command: Sequence[str],
+    launch: Launch,
+    passed: Sequence[int] = (),
+    *,
+    apart: bool = False,
+    output: tuple[BinaryIO, BinaryIO] | None = None,
 ) -> Iterator[Launcher]:
     """A launcher with the command of a `Prepared`; whatever is thrown within ends what it runs.
 
     `passed` are descriptors for it. With `apart` a terminal's Ctrl-C reaches this process alone, and not the
-    launcher. Throws ReapError where it cannot be started.
+    launcher. `output` is what a program that is not captured has as standard output and standard error, in
+    place of ours. Throws ReapError where it cannot be started.
     """
     receiving, sending = os.pipe()
     with os.fdopen(receiving, "rb") as answer:
@@ -240,6 +246,8 @@ def started(
                 pass_fds=[sending, *passed, *_inherited()],
                 cwd=launch.directory or None,
                 process_group=0 if apart else None,
+                stdout=output[0] if output else None,
+                stderr=output[1] if output else None,
             )
         except OSError as error:
             raise ReapError(f"the launcher {command[0]} cannot be started: {error.strerror}") from error

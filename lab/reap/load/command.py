@@ -36,7 +36,7 @@ _EXAMPLE = "reap load --rate 1000 redis://localhost:6379 'SET key:{n} value'"
     type=click.IntRange(min=1),
     default=10_000,
     show_default=True,
-    help="{n} in a request counts from 0 to below this, and begins anew.",
+    help="{n} in a request counts from 0 to below this, then starts again at 0.",
 )
 @click.argument("url")
 @click.argument("requests", nargs=-1, metavar="[REQUEST]...")

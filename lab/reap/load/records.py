@@ -24,7 +24,7 @@ class Asked:
     """Requests in all."""
     connections: int
     keys: int
-    """From how many requests on `{n}` begins anew."""
+    """After how many requests `{n}` starts again at 0."""
 
 
 class Times(Record):

@@ -63,30 +63,14 @@ def record(
         reap record -o perl.reap -- perl script.pl
         reap show perl.reap
     """  # noqa: D301 - click wants the character itself
-    from reap.allocators import catalog
-    from reap.base.errors import ExitCode, ReapError
     from reap.commandline import reporting
     from reap.commandline.errors import complain
-    from reap.launch import program as programs
-    from reap.launch.records import Launch
+    from reap.commandline.recorded import to_record
     from reap.recording import record as recording
 
-    chosen = catalog.parse(allocator) if allocator else []
-    if len(chosen) > 1:
-        raise ReapError("only one allocator can be recorded at a time", "name one", ExitCode.USAGE)
-    found = programs.resolve(list(command))
-    programs.require_preloadable(found)
     reporting.require_file(output)
-    path = output or Path(f"{reporting.name_of(found.command)}.reap")
-    for note in found.notes:
-        click.echo(f"note: {note}", err=True)
-    launch = Launch(
-        argv=found.command,
-        program=found.path,
-        allocator=chosen[0].library if chosen else "",
-        capture=False,
-        timeout=timeout,
-    )
+    launch = to_record(command, allocator, timeout)
+    path = output or Path(f"{reporting.name_of(launch.argv)}.reap")
     try:
         outcome = recording.record(
             launch,
@@ -99,8 +83,8 @@ def record(
         )
     except recording.LostError as lost:
         complain(lost)
-        return reporting.say_end(found.command[0], lost.outcome, timeout)
-    status = reporting.say_end(found.command[0], outcome, timeout)
+        return reporting.say_end(launch.argv[0], lost.outcome, timeout)
+    status = reporting.say_end(launch.argv[0], outcome, timeout)
     reporting.say_written("the recording", path)
     reporting.say_next(["reap", "show", str(path)])
     return status

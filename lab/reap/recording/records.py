@@ -117,7 +117,7 @@ class PhaseRequests(Record):
     """What the marked requests that began in one phase allocated, exactly, each in its own thread."""
 
     phase: str
-    """As the program calls it; empty before it said any."""
+    """As the program names it; empty before the first."""
     count: int
     allocations: PerRequest
     bytes: PerRequest
@@ -163,4 +163,4 @@ class Profile(Record):
     requests: Requests | None = None
     """None of a program that marks none."""
     notes: list[str] = []
-    """What a reader must know: troubles, truncation, what was not recorded."""
+    """What a reader must know: problems, truncation, what was not recorded."""

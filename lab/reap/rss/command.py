@@ -70,8 +70,8 @@ def rss(
 
     CMD runs once, on this terminal. Reap queries the kernel from outside, and CMD's allocator from a thread
     inside CMD (glibc, jemalloc, tcmalloc; mimalloc in part). With --pid nothing is loaded into the program,
-    and live bytes cannot be distinguished from free memory in the heap; the same goes for --server, which
-    observes the process of a server that uses the most CPU time, while --load runs again and again.
+    and live bytes cannot be distinguished from free memory in the heap. With --server the process of the
+    server that uses the most CPU time is observed, while --load runs again and again.
 
     Exits with CMD's own status.
 
@@ -113,7 +113,9 @@ def rss(
         found, status = [observed], int(ExitCode.OK)
     elif server is not None:
         again = server_words.options(server, command)
-        observed = steps.observe(server, list(command), allocator, interval, seconds, path, force=force)
+        observed = steps.observe(
+            server, list(command), allocator, interval, seconds, path, ask=ask, force=force
+        )
         steps.finish([observed], path, json_file, html_file, force=force, command=[], after=again)
         return ExitCode.OK
     else:

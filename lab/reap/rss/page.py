@@ -49,7 +49,7 @@ def render(
 ) -> str:
     """The page; `more` are the words of the template that a scenario has besides."""
     return html.page(
-        "residence.html.j2",
+        "rss/page.html.j2",
         title=title,
         parts=[_part(name, residence) for name, residence in seen],
         made_by=command_line(made_by),

@@ -17,7 +17,7 @@ class Parts(Record):
     held: int = 0
     """Whole free pages kept by the allocator elsewhere: other arenas, dirty pages, free spans."""
     heap: int = 0
-    """The allocator's, not broken down: what is live and what free is not known."""
+    """The allocator's, not broken down into live and free."""
     lazy_free: int = 0
     """Returned with MADV_FREE, not yet reclaimed: resident until the kernel needs it."""
     other: int = 0
@@ -67,7 +67,7 @@ class Taken(Record):
     swap: int = 0
     huge: int = 0
     said: bool = False
-    """The allocator was asked; else what it holds free cannot be told from live bytes."""
+    """The allocator was asked; otherwise its free memory cannot be separated from live bytes."""
     pin: Pin | None = None
 
 
@@ -77,7 +77,7 @@ class Residence(Record):
     command: list[str]
     pid: int
     moments: list[Taken]
-    """In order of time; those of a long watch are thinned out, the first and last and largest kept."""
+    """In order of time; those of a long run are thinned out, and the first, last and largest kept."""
     taken: int
     """How many there were."""
     interval: float
@@ -86,15 +86,15 @@ class Residence(Record):
     provider: str = ""
     """The file that serves malloc, where that is known."""
     background: bool | None = None
-    """jemalloc: whether it gives memory back from a thread of its own."""
+    """jemalloc: whether a background thread returns memory to the OS."""
     recorded: float | None = None
     """Live bytes at the end by a recording of the same run, all processes together; None without one."""
     peak: int = 0
     """The most resident memory of a process of the command by the kernel's own account; 0 if not known."""
     ended: str = ""
-    """Why the watching stopped, where it did not stop by itself."""
+    """Why observation stopped, where it did not end by itself."""
     custom_title: bool = False
-    """Whether `command` is a title that the process has given itself, which starts no program."""
+    """Whether `command` is a title that the process has given itself, and not a command."""
     notes: list[str] = []
 
     @property

@@ -77,10 +77,18 @@ def require_process(pid: int, interval: float) -> None:
     smaps.require_readable(pid)
 
 
-def process(pid: int, interval: float, seconds: float | None, file: TextIO, progress: Progress) -> Residence:
-    """A process that runs already, by the kernel's word alone, until it ends, the time is over or Ctrl-C.
+def process(
+    pid: int,
+    interval: float,
+    seconds: float | None,
+    file: TextIO,
+    progress: Progress,
+    folder: Path | None = None,
+) -> Residence:
+    """A process that runs already, until it ends, the time is over or Ctrl-C.
 
-    Throws ReapError if it cannot be looked at.
+    By the kernel's word alone, unless it was started with `watch.asking` and this folder. Throws ReapError
+    if it cannot be looked at.
     """
     require_process(pid, interval)
     log = Log(interval, file, progress)
@@ -88,7 +96,7 @@ def process(pid: int, interval: float, seconds: float | None, file: TextIO, prog
     log.commands[pid] = command
     titled = smaps.titled(pid, command)
     try:
-        ended = watch.watch(pid, interval, seconds, log.add)
+        ended = watch.watch(pid, interval, seconds, log.add, folder)
     except KeyboardInterrupt:
         ended = "you stopped the watching"
     if pid not in log.moments:

@@ -1,7 +1,8 @@
 """What `reap rss` puts together: a run, its end, and a line that says how it goes."""
 
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
@@ -12,6 +13,7 @@ from rich.console import Console
 from reap.allocators import catalog
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import folder_for_programs
 from reap.base.text import command_line
 from reap.commandline import reporting, servers
 from reap.launch import program as programs
@@ -22,7 +24,7 @@ from reap.rss import page as pages
 from reap.rss import run as watching
 from reap.rss.judge import judge
 from reap.rss.records import Residence, Taken
-from reap.rss.watch import require_interval
+from reap.rss.watch import asking, require_interval
 from reap.server.records import Server
 
 _SECONDS = 10.0
@@ -81,17 +83,36 @@ def observe(
     seconds: float | None,
     path: Path,
     *,
+    ask: bool,
     force: bool,
 ) -> Residence:
     """Observes a server under load, from its first load on. Throws ReapError."""
     program, _ = prepare(command, allocator, None, interval)
-    (chosen,) = catalog.parse(allocator)
     with (
         watching.rows(path, force=force) as file,
-        servers.under_load(server, program, chosen) as pid,
+        under_load(server, program, allocator, interval, ask=ask) as (pid, folder),
         Live() as live,
     ):
-        return watching.process(pid, interval, seconds or _SECONDS, file, live.update)
+        return watching.process(pid, interval, seconds or _SECONDS, file, live.update, folder)
+
+
+@contextlib.contextmanager
+def under_load(
+    server: Server, program: Program, allocator: str, interval: float, *, ask: bool
+) -> Iterator[tuple[int, Path | None]]:
+    """Its process that uses the most CPU time, and the folder where its allocator writes; None: not asked.
+
+    Throws ReapError where the server or a load fails.
+    """
+    (chosen,) = catalog.parse(allocator)
+    ask = ask and not program.obstacle
+    with folder_for_programs("reap-rss-") as folder:
+
+        def dressed(launch: Launch) -> Launch:
+            return asking(launch, interval, folder) if ask else launch
+
+        with servers.under_load(server, program, chosen, dressed) as pid:
+            yield pid, folder if ask else None
 
 
 def run(

@@ -27,21 +27,22 @@ _FIRST = 0.005
 _LAUNCHER = "reap-spawn"
 
 
-def watch(pid: int, interval: float, seconds: float | None, take: Take) -> str:
+def watch(pid: int, interval: float, seconds: float | None, take: Take, folder: Path | None = None) -> str:
     """Looks at a process until it ends, or for some seconds; returns why it stopped, as a sentence or empty.
 
-    Throws ReapError if it may not be looked at.
+    With the `folder` of `asking`, what its allocator says is taken from there. Throws ReapError if it may
+    not be looked at.
     """
     smaps.require_readable(pid)
     try:
         begun, image = smaps.begun(pid), smaps.executable(pid)
         for now in _ticks(interval, seconds):
-            kernel = smaps.read(pid)
+            moment = _look(pid, now, folder)
             if smaps.begun(pid) != begun:
                 return f"process {pid} ended, and its number is another's now"
             if smaps.executable(pid) != image:
                 return f"process {pid} became another program: {smaps.executable(pid)}"
-            take(Moment(pid=pid, seconds=now, kernel=kernel))
+            take(moment)
     except smaps.EndedError:
         return f"process {pid} ended"
     except PermissionError:
@@ -63,22 +64,22 @@ def run(
     every process in turn; what it throws ends the watching, and is thrown when the program has ended.
     """
     with folder_for_programs("reap-rss-") as folder:
-        asked = launch
-        if ask:
-            asked = msgspec.structs.replace(
-                launch,
-                preloads=[str(native_files.preload("resident")), *launch.preloads],
-                environment={
-                    **launch.environment,
-                    file.VARIABLE: f"{max(1, round(interval * 1e6))}:{folder}",
-                },
-            )
+        asked = asking(launch, interval, folder) if ask else launch
         watcher = _Watcher(interval, folder if ask else None, take)
         with watcher:
             outcome = start(asked)
     if watcher.failure is not None:
         raise watcher.failure
     return outcome
+
+
+def asking(launch: Launch, interval: float, folder: Path) -> Launch:
+    """The same launch, where a thread inside each process asks its allocator, and writes into the folder."""
+    return msgspec.structs.replace(
+        launch,
+        preloads=[str(native_files.preload("resident")), *launch.preloads],
+        environment={**launch.environment, file.VARIABLE: f"{max(1, round(interval * 1e6))}:{folder}"},
+    )
 
 
 class _Watcher:
@@ -101,19 +102,21 @@ class _Watcher:
         try:
             for now in _ticks(self._interval, None, self._end):
                 for pid in _measured():
-                    self._look(pid, now)
+                    with contextlib.suppress(smaps.EndedError, PermissionError):
+                        self._take(_look(pid, now, self._folder))
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for us
             self.failure = error
 
-    def _look(self, pid: int, now: float) -> None:
-        with contextlib.suppress(smaps.EndedError, PermissionError):
-            text = smaps.mappings(pid)
-            said = None
-            # Not what is left of a program that this process was before, and that wrote there.
-            number = smaps.number_within(pid) if self._folder else pid
-            if self._folder and f"/{self._folder.name}/{number}\n" in text:
-                said = file.read(self._folder / str(number))
-            self._take(Moment(pid=pid, seconds=now, kernel=smaps.parse(text), said=said))
+
+def _look(pid: int, now: float, folder: Path | None) -> Moment:
+    """A process at this moment. Throws EndedError, or PermissionError."""
+    text = smaps.mappings(pid)
+    said = None
+    # Not what is left of a program that this process was before, and that wrote there.
+    number = smaps.number_within(pid) if folder else pid
+    if folder and f"/{folder.name}/{number}\n" in text:
+        said = file.read(folder / str(number))
+    return Moment(pid=pid, seconds=now, kernel=smaps.parse(text), said=said)
 
 
 def _measured() -> Iterator[int]:

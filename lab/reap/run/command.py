@@ -46,7 +46,7 @@ def run(
     output is compared and discarded.
 
     With --server it records and compares a server: once loaded for the recording, of which --load is no part,
-    then started anew under each allocator, as `reap compare --server` does.
+    then started again under each allocator, as `reap compare --server` does.
 
     Exits with CMD's own status, or 1 if an allocator changed its status or its output, or a server or its
     load failed.
@@ -64,7 +64,7 @@ def run(
     if drag and not options["resume"]:
         valgrind.require()  # before there is a folder for it
     with experiments.opened(context, force=force, server=server, **options) as folder, Bar() as bar:
-        experiments.refuse_matrix(folder)
+        experiments.refuse_levels(folder)
         if drag and folder.spec.server is not None:
             raise _no_drag()
         title = reporting.name_of(folder.spec.program.command)

@@ -22,13 +22,13 @@ which it runs for about half a second: more and shorter rounds decide sooner."""
     "-o",
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for all of it (a new reap-demo-TIME here if not given).",
+    help="Output folder (default: a new reap-demo-TIME in the current folder).",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def demo(budget: float, output: Path | None, force: bool) -> int:
-    """Try it all on perl, gcc and sed, in one to three minutes.
+    """Run the whole analysis on perl, gcc and sed, in one to three minutes.
 
-    Makes an input for each, answers for each as `reap run` does, and writes one report for the three.
+    Generates an input for each, does what `reap run` does, and writes one report for all three.
     """
     from rich.console import Console
 

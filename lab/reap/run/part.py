@@ -7,7 +7,7 @@ from reap.run.records import Diagnosis
 
 
 class VerdictPart(Part, frozen=True, kw_only=True):
-    """What holds a program back."""
+    """What limits a program."""
 
     QUESTION: ClassVar[str] = "Does memory allocation slow this program down?"
 

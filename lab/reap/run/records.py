@@ -11,7 +11,7 @@ from reap.wall.records import Collector
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
-    """What holds a program back, as far as memory allocation goes."""
+    """What limits a program, as far as memory allocation goes."""
 
     headline: Literal[
         "leave it alone",

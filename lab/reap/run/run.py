@@ -9,7 +9,7 @@ import msgspec
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import read_back
 from reap.compare import run
-from reap.drag.exact import run as drag
+from reap.drag import once as drag
 from reap.experiment.folder import Folder
 from reap.experiment.once import alone, prepared, start
 from reap.experiment.runner import InterruptedRunError, Listener
@@ -77,7 +77,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
 def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:
     done = folder.path / _OUTCOME
     remove = f"rm {shlex.quote(str(done))}"
-    found = read_back(done, Outcome, f"remove it, and the program is recorded anew: {remove}")
+    found = read_back(done, Outcome, f"remove it, and the program is recorded again: {remove}")
     if found is not None:
         return found
     announce()
@@ -93,7 +93,7 @@ def _heard_once(folder: Folder, say: Callable[[str], None]) -> list[Collector]:
     """The program's garbage collectors; a program that has none is not run again."""
     done = folder.path / _COLLECTORS
     remove = f"rm {shlex.quote(str(done))}"
-    found = read_back(done, list[Collector], f"remove it, and the collector is heard anew: {remove}")
+    found = read_back(done, list[Collector], f"remove it, and the collector is measured again: {remove}")
     if found is not None:
         return found
     seen = watch.read(folder.path / RECORDING, files=[], functions=[])

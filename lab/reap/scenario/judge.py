@@ -24,7 +24,7 @@ _AS_MUCH = 0.95
 
 
 class Judged(Record):
-    """A claim, and what came of it."""
+    """A claim and its result."""
 
     claim: str
     standing: Standing

@@ -17,7 +17,7 @@ class Remedied(Record):
 
 
 class Scenario(Record):
-    """A trouble that can be run."""
+    """A problem as a program that can be run."""
 
     name: str
     title: str
@@ -25,13 +25,13 @@ class Scenario(Record):
     kind: Literal["memory", "requests"]
     """What is measured: resident memory over time, or the rate and times of requests."""
     arms: list[Remedied]
-    """The first is the trouble as it is."""
+    """The first is the program without a remedy."""
     rounds: int = 1
     """How often each is run, in turn. Memory is the same every time, but for little; times are not."""
 
 
 class Requests(Record):
-    """What a program of requests says of itself at its end. Percentiles are of buckets 12 % wide."""
+    """What a program with requests reports at its end. Percentiles are of buckets 12 % wide."""
 
     requests: int
     seconds: float
@@ -57,7 +57,7 @@ class Tried(Record):
 
 
 class Played(Record):
-    """A scenario with what came of it."""
+    """A scenario and its results."""
 
     scenario: Scenario
     tried: list[Tried]

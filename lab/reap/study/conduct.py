@@ -43,7 +43,7 @@ def options(verb: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--full", is_flag=True, help="Until intervals are narrow; takes hours."),
         groups.names("-w", "--workloads", help="Only these"),
         click.option(
-            "-o", "--output", type=_FOLDER, help="Folder for all of it (a new reap-STUDY-TIME here)."
+            "-o", "--output", type=_FOLDER, help="Output folder (default: a new reap-STUDY-TIME here)."
         ),
         click.option("--resume", type=_FOLDER, help="Resume the study in this folder."),
     )

@@ -10,6 +10,7 @@ from reap.base.records import Estimate
 from reap.compare.levels.records import Arm
 from reap.study.allocators.figures import drawn_places
 from reap.study.allocators.setups import PROGRAM
+from reap.study.ismm2026 import artefact
 from reap.study.measuring import without_own
 from reap.study.records import Statistics, Study
 from reap.workloads.records import Card
@@ -68,6 +69,8 @@ def rows(study: Study) -> Iterator[Row]:
     for taken in study.statistics:
         yield from _taken(taken)
     yield from _counted(study)
+    if study.plan.study == "ismm2026":
+        yield from _artefact()
     yield from _wall(study)
     yield from _evaluated(study)
     for each in study.conclusions:
@@ -105,6 +108,15 @@ def _taken(taken: Statistics) -> Iterator[Row]:
                 yield [*where, name, unit, total, "", ""]
     if taken.share is not None:
         yield [*where, "share of CPU time in the allocator", "1", *_interval(taken.share.share)]
+
+
+def _artefact() -> Iterator[Row]:
+    """What the authors of ISMM 2026 measured: their ratios of elapsed time."""
+    for each in artefact.compared([]):
+        variant = "custom" if each.figure == artefact.CUSTOM_SLOWED else "naive"
+        level = artefact.CLEAN if each.figure == artefact.NAIVE_TO_CUSTOM else artefact.ADVERSE
+        where: Row = ["artefact", each.program, "", variant, each.allocator, level, each.runs]
+        yield [*where, f"elapsed {each.figure}", "1", *_interval(each.artefact)]
 
 
 def _counted(study: Study) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from reap.allocators import packages
 from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
 from reap.base.records import decode
-from reap.compare.levels import run as matrix
+from reap.compare.levels import run as levels_run
 from reap.experiment.budget import Cost
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import InterruptedRunError, Listener
@@ -42,7 +42,7 @@ class Work:
     described: Card
     mode: Mode
     allocators: Sequence[Allocator]
-    heaps: AskedFragment
+    fragment: AskedFragment
     alone: str = ""
     """The one variant that is run; empty: all of them."""
     peers: Sequence[str] = ()
@@ -131,7 +131,7 @@ def begun(work: Work) -> bool:
 def cost(work: Work, listener: Listener) -> Cost:
     """What the experiment, which is begun, will take; warms up for it. Throws ReapError."""
     with Folder.resume(work.place) as folder:
-        return matrix.cost(folder, listener)
+        return levels_run.cost(folder, listener)
 
 
 def spent(work: Work, rounds: int) -> float:
@@ -153,7 +153,7 @@ def measure(work: Work, rounds: int, listener: Listener) -> Measured:
         if not begun(work):
             begin(work, scale_of(work.described, work.mode, QUICK_RUN / work.part))
         with Folder.resume(work.place) as folder:
-            return msgspec.structs.replace(_known(work), result=matrix.run(folder, listener, rounds))
+            return msgspec.structs.replace(_known(work), result=levels_run.run(folder, listener, rounds))
     except InterruptedRunError:
         raise
     except ReapError as error:
@@ -184,7 +184,7 @@ def _spec(work: Work, scale: int) -> Spec:
         workload=Workload(name=described.name, directory=first.directory, environment=first.environment),
         conditions=Conditions(runs=ROUNDS[work.mode]),
         fragmented=dataclasses.replace(
-            work.heaps,
+            work.fragment,
             naive=naive.argv if naive else (),
             naive_environment=naive.environment if naive else {},
             replaced=ours.argv if ours else (),

@@ -64,7 +64,7 @@ def page(study: Study) -> str:
 
 def _page(study: Study, shown: StudyView) -> str:
     return html.page(
-        "study.html.j2",
+        "study/page.html.j2",
         study=study,
         shown=shown,
         machine=machine_rows(study.machine),

@@ -62,7 +62,7 @@ def checks(study: Study) -> TableView:
 
 def _check(result: Fragmented) -> list[str]:
     noise = result.noise.get("cpu")
-    moved = [ratio.ratio.value for each in result.luck for ratio in each.ratios]
+    moved = [ratio.ratio.value for each in result.layout_bias for ratio in each.ratios]
     return [
         units.ratio_with_interval(noise.ratio) if noise else units.UNKNOWN,
         _ends([each.preload.ratio.value for each in result.controls if each.preload]),

@@ -3,7 +3,7 @@
 Three thirds, in the manner of successive halving (K. Jamieson and A. Talwalkar, "Non-stochastic Best Arm
 Identification and Hyperparameter Optimization", AISTATS 2016): all options once; the best again, with milder
 forms of them and with all that seemed to help put together; then what won, in rounds of its own. The best of
-many is lucky: only those last rounds, which had no part in choosing it, say what it gains.
+many is biased: only those last rounds, which had no part in choosing it, say what it gains.
 """
 
 import math

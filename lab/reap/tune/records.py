@@ -12,7 +12,7 @@ LEAST_BYTES = 1 << 18
 
 
 class Look(Record):
-    """What the first run showed, by which settings are put in order."""
+    """What the first run showed; it decides the order of the settings."""
 
     cpu: float
     """Seconds."""
@@ -27,7 +27,7 @@ class Look(Record):
 
 
 class Trial(Record):
-    """One way to set the allocator, as far as it was tried."""
+    """One setting of the allocator, as far as it was tried."""
 
     name: str
     about: str
@@ -36,24 +36,24 @@ class Trial(Record):
     command: list[str]
     """What is put before the program's command; empty for most."""
     rounds: int
-    """How many rounds of the search it was in, those of the confirmation left out."""
+    """In how many rounds of the search it was, without those of the confirmation."""
     scores: dict[str, float]
-    """By metric: its ratio to the baseline in these rounds. Good for choosing, no finding."""
+    """By metric: its ratio to the baseline in these rounds. It chooses the setting, and is not a result."""
     same_output: bool | None = None
     """None where the program's output varies by itself, or nothing was run."""
     same_exit: bool = True
     problem: str = ""
-    """One sentence where it was given up."""
+    """Why it was abandoned, a sentence."""
 
 
 class Finding(Record):
-    """What is known of one objective at the end."""
+    """The result for one objective."""
 
     objective: Objective
     metric: str
     """What stands for the objective."""
     name: str = ""
-    """The setting that was held to the baseline in runs of their own; empty where none was."""
+    """The setting that was compared with the baseline in runs of their own; empty where none was."""
     environment: dict[str, str] = {}
     command: list[str] = []
     """What is put before the program's command; empty for most."""
@@ -92,7 +92,7 @@ class Tuned(Record):
     most: int
     look: Look
     findings: list[Finding]
-    """One an objective."""
+    """One for each objective."""
     level: float
     """Of the intervals of the findings: above 0.95 where several were confirmed at once."""
     rounds: int

@@ -212,7 +212,7 @@ class _Search:
         return {what: self._rounds.unrest(metric, self._number) for what, metric in self._metrics.items()}
 
     def _drawn(self, look: Look, begun: int, chosen: Choices, final: Choices) -> Tuned:
-        # Bonferroni: of several settings that are confirmed at once, one may look better by luck.
+        # Bonferroni: of several settings that are confirmed at once, one may look better by chance.
         level = 1 - (1 - LEVEL) / max(1, len(final))
         trials = [self._trial(option, begun) for option in self._tried.values()]
         if any(each.same_output is False for each in trials):
@@ -251,7 +251,9 @@ class _Search:
         metric = self._metrics[what]
         if chosen is None:
             return Finding(
-                objective=what, metric=metric, why_not="no setting could be held to the program as it is"
+                objective=what,
+                metric=metric,
+                why_not="no setting could be compared with the program as it is",
             )
         if option is None and plan.promising(
             score := self._rounds.score(chosen.name, metric, begun), self._rounds.unrest(metric, begun)

@@ -60,16 +60,16 @@ class CallCount(Record):
 
 
 class Waiting(Record):
-    """Thread-seconds in which threads did not run, by what they waited for: of N threads up to N a second.
+    """Thread-seconds in which threads did not run, by what they waited for: of N threads up to N per second.
 
-    Estimated by looking at every thread many times a second.
+    Estimated by polling every thread many times per second.
     """
 
     lock: float = 0.0
     disk: float = 0.0
     network: float = 0.0
     other: float = 0.0
-    """Sleeping, waiting for a child or a pipe, and what cannot be told."""
+    """Sleeping, waiting for a child or a pipe, and unknown."""
     allocator_lock: float | None = None
     """Of `lock`, in a call that the allocator made; None where callers were not seen."""
     idle: float | None = None
@@ -86,11 +86,11 @@ class Resident(Record):
     end: int = 0
     """The last that was seen before the end."""
     late: int = 0
-    """The median of the run's second half, as the next two are: what a program has for some milliseconds
-    only, as when it frees all at its end, is no state of it."""
+    """The median of the run's second half, as the next two are: what a program has for only a few
+    milliseconds, as when it frees everything at its end, does not count."""
     trimmable: int | None = None
-    """Free whole pages that malloc_trim would return, as glibc said in a further run; None where it was not
-    asked, since too little seemed to be free."""
+    """Free whole pages that malloc_trim would return, as glibc reported in a further run; None where it was
+    not asked, since too little seemed to be free."""
     lazy_free: int | None = None
     """Resident pages that the program returned with MADV_FREE; None where that is not known."""
 
@@ -102,9 +102,9 @@ class Collector(Record):
     count: int | None = None
     """Collections; None where only its time on the processor is known."""
     pause_seconds: float | None = None
-    """The program stood still."""
+    """The program was stopped."""
     cpu_seconds: float | None = None
-    """On the processor, by samples."""
+    """CPU time, by samples."""
     of_cpu_seconds: float | None = None
     """CPU time of the run in which it said how much it took; None where that is the sampled run."""
     of_seconds: float | None = None
@@ -122,7 +122,7 @@ class Hot(Record):
 
 
 class Counted(Record):
-    """What the counted run did: another of the same command, with the recorder in front of its allocator."""
+    """What the counted run did: a second run of the same command, with the recorder preloaded."""
 
     allocations: int
     frees: int
@@ -148,13 +148,13 @@ class Slab(Record):
 
 
 class Wall(Record):
-    """Where the time of one program goes, and what it asks of its allocator."""
+    """Where the time of one program goes, and what it requests from its allocator."""
 
     command: list[str]
     custom_title: bool = False
-    """Whether `command` is a title that the process has given itself, which starts no program."""
+    """Whether `command` is a title that the process has given itself, and not a command."""
     pid: int = 0
-    """The process that was looked at with --pid; of a command that was started, its first process."""
+    """The process observed with --pid; for a command, its first process."""
     allocator: str = ""
     """Who serves malloc: a name (glibc, jemalloc, go, jvm, ...), or the file."""
     irreplaceable: str = ""
@@ -184,7 +184,7 @@ class Wall(Record):
     """By name (CALLS); None if they were not traced."""
     waiting: Waiting | None = None
     latency: Latency | None = None
-    """Of malloc, sampled, the cost of looking subtracted."""
+    """Of malloc, sampled, without the cost of reading the clock."""
     resident: Resident = Resident()
     growth: Growth | None = None
     """Of the counted run; None where memory did not grow until its end."""

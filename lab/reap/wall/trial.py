@@ -37,7 +37,7 @@ class Plan(Record):
     allocators: list[Allocator]
     """An arm each, called as its remedy."""
     base: Allocator | None = None
-    """What they are held to; None for the C library's own."""
+    """What they are compared with; None for the C library's own."""
     missing: list[str] = []
     """What could not be tried, a sentence each."""
 
@@ -214,7 +214,7 @@ def _best(pairs: list[tuple[Remedy, Side]], comparison: Comparison) -> str:
 
 
 def _sentence(remedy: Remedy, side: Side, comparison: Comparison) -> str:
-    """What one remedy did, held to what was expected of it."""
+    """What one remedy did, compared with what was expected of it."""
     if not analyse.trusted(side):
         return f"{remedy.name}: {side.problem or 'its figures cannot be trusted'}."
     if remedy.metric == "resident":

@@ -3,7 +3,7 @@
 A card is `card.toml` in a folder of its own below `workloads/`, beside the scripts or sources that it needs.
 Its command lines may hold `{card}` (its folder), `{inputs}` and `{built}` (the folders of what its prepare
 and its build command made), `{source}` (the source that it names), `{library}` (the
-library's headers), `{scale}` and `{python}`.
+library's headers), `{peer}` (the folder of what a peer's own build made), `{scale}` and `{python}`.
 """
 
 import os
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import msgspec
 
-from reap.allocators import packages
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import did_you_mean
 from reap.workloads.records import Card
@@ -92,9 +91,3 @@ def load(name: str) -> Card:
     if card.name != name:
         raise ReapError(f"{file} is named {card.name} inside", "give folder and card the same name")
     return card
-
-
-def absent(card: Card) -> dict[str, list[str]]:
-    """The card's peers that cannot run here, and the packages that each lacks."""
-    found = {name: packages.lacking(peer.packages) for name, peer in card.peers.items()}
-    return {name: lacking for name, lacking in found.items() if lacking}

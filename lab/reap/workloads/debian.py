@@ -9,11 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from reap.base import units
 from reap.base.errors import ExitCode, ReapError
-
-_PATIENCE = 600.0
-"""Seconds for apt to fetch anything."""
+from reap.workloads import fetching
 
 
 def place(package: str, cache: Path) -> Path:
@@ -80,23 +77,7 @@ def _apt(work: Path) -> list[str]:
 
 
 def _run(argv: list[str], work: Path, package: str) -> None:
-    try:
-        done = subprocess.run(
-            argv,
-            cwd=work,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ReapError(
-            f"the source of {package} did not arrive within {units.about(_PATIENCE)}",
-            "try again",
-            ExitCode.TIMED_OUT,
-        ) from None
+    done = fetching.run(argv, package, work=work)
     if done.returncode != 0:
         said = done.stderr.strip()[-500:]
         raise ReapError(

@@ -12,14 +12,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from reap.base import units
 from reap.base.errors import ExitCode, ReapError
+from reap.workloads import fetching
 from reap.workloads.records import Git
 
 VARIABLE = "REAP_SOURCES"
 """A folder of repositories that are taken instead of those of the network."""
-_PATIENCE = 600.0
-"""Seconds for git to fetch anything."""
 _SETTINGS = ("core.autocrlf=false", "core.hooksPath=/dev/null", "advice.detachedHead=false", "gc.auto=0")
 """What is checked out is what was committed, whatever the user has set, and runs nothing."""
 _NO_SUCH_COMMIT = ("not our ref", "couldn't find remote ref", "no such remote ref")
@@ -147,23 +145,12 @@ def _git(source: Git, *words: str, must: bool = True) -> subprocess.CompletedPro
         )
     # Where reap is run by a hook of git, its variables name another repository.
     inherited = {key: value for key, value in os.environ.items() if key not in _OF_A_HOOK}
-    try:
-        done = subprocess.run(
-            ["git", *_with(_SETTINGS), *words],
-            env={**inherited, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise UnreachableError(
-            f"the source of {_name(source)} did not arrive within {units.about(_PATIENCE)}",
-            "try again",
-            ExitCode.TIMED_OUT,
-        ) from None
+    done = fetching.run(
+        ["git", *_with(_SETTINGS), *words],
+        _name(source),
+        environment={**inherited, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+        late=UnreachableError,
+    )
     if must and done.returncode != 0:
         raise ReapError(
             f"the source of {_name(source)} cannot be checked out: git said: {done.stderr.strip()[-500:]}",

@@ -1,6 +1,6 @@
 """Makes a card's program and its inputs, and keeps them in the user's cache.
 
-Their folders are named after everything that they are made from, so that a change makes them anew.
+Their folders are named after everything that they are made from, so that after a change they are rebuilt.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from reap.allocators import packages
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import did_you_mean
 from reap.workloads import card, source
-from reap.workloads.records import Card, Git, Places, Prepare, Ready, Variant
+from reap.workloads.records import Card, Git, Peer, Places, Prepare, Ready, Variant
 
 MARKED = ("-DREAP_MARK_POOLS=1", "-DREAP_MARK_VALGRIND=1")
 """What a program of ours is compiled with so that its pools tell the drag engines of their objects."""
@@ -50,6 +50,28 @@ def places(name: str, *, scale: int | None = None, cache: Path | None = None, ma
         built=str(home / built) if built else "",
         inputs=str(home / f"{name}-{amount}-{own}") if described.prepare else "",
     )
+
+
+def peer_places(described: Card, name: str, *, cache: Path | None = None) -> Places:
+    """The folders of a card's peer: of the source of its library, and of the library."""
+    peer, home = described.peers[name], cache or cache_folder()
+    own = _fingerprint([peer.build, peer.source], card.find(described.name)) if peer.build else ""
+    return Places(
+        source=str(source.place(peer.source, home)) if peer.source else "",
+        built=str(home / f"{described.name}-{name}-{own}") if own else "",
+        inputs="",
+    )
+
+
+def absent(described: Card, *, cache: Path | None = None) -> dict[str, list[str]]:
+    """The card's peers that cannot run here, and what each lacks: packages, or the source of its library."""
+    found = {}
+    for name, peer in described.peers.items():
+        found[name] = packages.lacking(peer.packages)
+        at = peer_places(described, name, cache=cache)
+        if at.source and not Path(at.built).is_dir() and not Path(at.source).is_dir():
+            found[name].append(source.named(peer.source))
+    return {name: lacking for name, lacking in found.items() if lacking}
 
 
 def prepare(
@@ -85,9 +107,15 @@ def prepare(
     if described.build is not None:
         words["library"] = str(_library())
         if at.source and not Path(at.built).is_dir():
-            _require_source(described, Path(at.source))
+            _require_source(described, described.source, Path(at.source))
         _make(described, _marked(described, described.build) if marked else described.build, "built", words)
     chosen = ways[variant]
+    if isinstance(chosen, Peer) and chosen.build is not None:
+        own = peer_places(described, variant, cache=cache)
+        words["peer"] = own.built
+        if own.source and not Path(own.built).is_dir():
+            _require_source(described, chosen.source, Path(own.source))
+        _make(described, chosen.build, "peer", {**words, "source": own.source})
     argv = [_fill(word, words) for word in chosen.argv]
     _require(described, argv[0])
     if described.prepare is not None:
@@ -114,16 +142,15 @@ def _marked(described: Card, build: Prepare) -> Prepare:
     return replace(build, argv=[*build.argv, *MARKED])
 
 
-def _require_source(described: Card, at: Path) -> None:
+def _require_source(described: Card, wanted: str | Git, at: Path) -> None:
     """Throws ReapError unless the source is there, as it was fetched."""
     if not at.is_dir():
         raise ReapError(
-            f"the workload {described.name} is built from {source.named(described.source)}, "
-            "which was not fetched",
+            f"the workload {described.name} is built from {source.named(wanted)}, which was not fetched",
             f"reap workloads prepare --yes {described.name}",
             ExitCode.NOT_FOUND,
         )
-    source.check(described.source, at.parent)
+    source.check(wanted, at.parent)
 
 
 def _require(described: Card, program: str) -> None:
@@ -152,7 +179,7 @@ def _make(described: Card, command: Prepare, what: str, words: dict[str, str]) -
         done = subprocess.run(argv, cwd=made, capture_output=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             said = done.stderr.decode(errors="replace").strip()[-500:]
-            named = "the program" if what == "built" else "inputs"
+            named = {"built": "the program", "peer": "the library of a peer"}.get(what, "inputs")
             if lacking := packages.lacking(described.packages):
                 advice = f"reap workloads prepare --yes {described.name}"
                 said += f"\n  not installed: {', '.join(lacking)} ({advice})"
@@ -195,7 +222,7 @@ def _library_files() -> tuple[Path, Path]:
 def _fingerprint(said: Sequence[Prepare | str | Git | None], *folders: Path) -> str:
     """Of what the card says of it and of all files in there: what was made from others is not used again.
 
-    The rest of the card makes no difference: another word in a description builds nothing anew.
+    The rest of the card makes no difference: a changed description rebuilds nothing.
     """
     digest = hashlib.sha256(msgspec.json.encode(said))
     for folder in folders:

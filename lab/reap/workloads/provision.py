@@ -10,6 +10,7 @@ from reap.allocators import apt, packages
 from reap.base.errors import ReapError
 from reap.base.records import Record
 from reap.workloads import card, git, preparation, source
+from reap.workloads.records import Card
 
 
 class Lack(Record):
@@ -23,11 +24,13 @@ class Lack(Record):
     """Whether its program is still to be built."""
     inputs: bool
     """Whether its inputs are still to be made."""
+    peers: dict[str, str] = {}
+    """By name, peers whose library is still to be built, and the source that is still to be fetched."""
 
     @property
     def nothing(self) -> bool:
         """Whether it is ready."""
-        return not (self.packages or self.source or self.program or self.inputs)
+        return not (self.packages or self.source or self.program or self.inputs or self.peers)
 
 
 class Plan(Record):
@@ -56,7 +59,7 @@ def carry_out(
     """Does what the plan says, and tells each step. Throws ReapError; what was done before stays.
 
     A workload that cannot be prepared does not stop the others: it throws when all were tried. With
-    `optional`, workloads whose git repository cannot be reached are told and returned instead.
+    `optional`, workloads whose git repository cannot be reached are told and returned instead, peers told.
     """
     if wanted.packages:
         apt.install(wanted.packages, wanted.removes, tell)
@@ -64,7 +67,7 @@ def carry_out(
     unreachable: list[str] = []
     for each in wanted.lacks:
         try:
-            _make_ready(each, tell, cache)
+            _make_ready(each, tell, cache, optional=optional)
         except ReapError as error:
             if optional and isinstance(error, git.UnreachableError):
                 tell(f"{each.workload} is not prepared: {error.what}; {error.hint}")
@@ -79,7 +82,7 @@ def carry_out(
     return unreachable
 
 
-def _make_ready(lacking: Lack, tell: Callable[[str], None], cache: Path | None) -> None:
+def _make_ready(lacking: Lack, tell: Callable[[str], None], cache: Path | None, *, optional: bool) -> None:
     name = lacking.workload
     if lacking.source:
         tell(f"{name}: fetching {lacking.source}")
@@ -88,6 +91,17 @@ def _make_ready(lacking: Lack, tell: Callable[[str], None], cache: Path | None) 
         made = [word for word, lacks in (("program", lacking.program), ("inputs", lacking.inputs)) if lacks]
         tell(f"{name}: making its {' and '.join(made)}")
         preparation.prepare(name, next(iter(card.load(name).variants)), cache=cache)
+    for peer, wanted in lacking.peers.items():
+        try:
+            if wanted:
+                tell(f"{name}, {peer}: fetching {wanted}")
+                source.fetch(card.load(name).peers[peer].source, cache or preparation.cache_folder())
+            tell(f"{name}, {peer}: making its library")
+            preparation.prepare(name, peer, cache=cache)
+        except git.UnreachableError as error:
+            if not optional:
+                raise
+            tell(f"{name} is prepared without its peer {peer}: {error.what}; {error.hint}")
 
 
 def _lack(name: str, cache: Path | None) -> Lack:
@@ -102,4 +116,15 @@ def _lack(name: str, cache: Path | None) -> Lack:
         else "",
         program=program,
         inputs=bool(at.inputs) and not Path(at.inputs).is_dir(),
+        peers=_peers_lacking(described, cache),
     )
+
+
+def _peers_lacking(described: Card, cache: Path | None) -> dict[str, str]:
+    found = {}
+    for name, peer in described.peers.items():
+        at = preparation.peer_places(described, name, cache=cache)
+        if at.built and not Path(at.built).is_dir():
+            is_here = not at.source or Path(at.source).is_dir()
+            found[name] = "" if is_here else source.named(peer.source)
+    return found

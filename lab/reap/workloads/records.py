@@ -24,17 +24,6 @@ class Variant(Record):
     environment: dict[str, str] = {}
 
 
-class Peer(Variant, kw_only=True):
-    """Another library's allocator in the place of the program's own."""
-
-    title: str
-    """Whose it is, and what it is called there."""
-    frees: list[Free]
-    """Which frees it has."""
-    packages: list[str] = []
-    """Debian packages that it needs, and no other variant does."""
-
-
 class Origin(Record):
     """Where the program comes from."""
 
@@ -60,7 +49,22 @@ class Prepare(Record):
 
     argv: list[str]
     makes: list[str]
-    """The files that it leaves in `{inputs}` or `{built}`."""
+    """The files that it leaves in `{inputs}`, `{built}` or `{peer}`."""
+
+
+class Peer(Variant, kw_only=True):
+    """Another library's allocator in the place of the program's own."""
+
+    title: str
+    """Its owner, and its name there."""
+    frees: list[Free]
+    """Which frees it has."""
+    packages: list[str] = []
+    """Debian packages that it needs, and no other variant does."""
+    source: str | Git = ""
+    """What its library is built from, where no package has that; as a card's."""
+    build: Prepare | None = None
+    """Makes its library in `{peer}` from its own `{source}`."""
 
 
 class Card(Record):
@@ -71,7 +75,7 @@ class Card(Record):
     description: str
     kind: Kind
     allocator: str
-    """What allocation of its own the program has."""
+    """What kind of allocator of its own the program has."""
     switch: str
     """How that is switched off."""
     packages: list[str]
@@ -91,18 +95,18 @@ class Card(Record):
     source: str | Git = ""
     """What it is built from, where the compiler makes the switch: Debian's source package, or a commit."""
     partial: str = ""
-    """Where its allocator serves but a part of what it allocates: which part is left to malloc."""
+    """Where its allocator serves only part of what it allocates: which part malloc serves."""
     chunks: bool = False
     """Whether its own allocator takes chunks and carves objects out of them."""
     chunks_from: Literal["malloc", "system"] = "malloc"
-    """Who gives the chunks: no litter in malloc's heap, and no other malloc, reaches those of the system."""
+    """Where chunks come from. Litter in malloc's heap, and another malloc, do not affect those of the
+    system."""
     frees: list[Free] = []
     """Which frees it has: of single objects, of all together."""
     motives: list[Motive] = []
     """What its own allocator is for. (Table 2, OOPSLA 2002)"""
     traits: list[Trait] = []
-    """What else it has: nested lifetimes, several areas at once, order as of a stack, objects of one type or
-    size."""
+    """What else it has: nested lifetimes, several areas at once, stack order, objects of one type or size."""
     scale: str = ""
     """What the scale counts; empty where there is no such knob."""
     default_scale: int = 1

@@ -55,7 +55,7 @@ def try_variants(
     """
     tried: list[Tried] = []
     described = card.load(name)
-    missing = card.absent(described)
+    missing = preparation.absent(described, cache=cache)
     every = [*described.variants, *(peer for peer in described.peers if peer not in missing)]
     for variant in variants or every:
         ready = preparation.prepare(name, variant, scale=scale, cache=cache)

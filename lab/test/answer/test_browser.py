@@ -1,7 +1,10 @@
 """The page in a real browser: it draws, it reacts, it asks the network for nothing and logs nothing."""
 
+import base64
 import json
+import re
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,9 +21,6 @@ from reap.answer.html import write_html
 from reap.answer.records import Answer
 
 pytestmark = [pytest.mark.browser, chromium.needed]
-
-ITS_OWN = ("chrome://", "chrome-untrusted://")
-"""Pages that are parts of the browser."""
 
 
 def walled() -> Answer:
@@ -111,17 +111,8 @@ def opened(browser: Any, folder: Path) -> Iterator[Callable[..., Page]]:
         page.until(lambda: page.js("window.reapReport && reapReport.ready"))
         return page
 
-    for kind in ("browser", "performance"):
-        browser.get_log(kind)
-    yield open_page
-    assert page.js("reapReport.errors") == []
-    assert [entry["message"] for entry in browser.get_log("browser")] == []
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    requests = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    # The browser's own first page asks for parts of the browser; that is none of ours.
-    asked = [r["request"]["url"] for r in requests if not r["documentURL"].startswith(ITS_OWN)]
-    assert asked
-    assert [url for url in asked if not url.startswith((folder.as_uri(), "data:", "blob:"))] == []
+    with chromium.quiet(browser, folder):
+        yield open_page
     page.js("localStorage.clear()")
 
 
@@ -381,3 +372,37 @@ def test_it_prints(opened: Opened) -> None:
     assert len(made["data"]) > 50_000
     assert page.js("document.querySelector('#answer-0-sites svg text').getAttribute('fill')") == before
     assert page.js("document.documentElement.dataset.theme ?? null") is None
+
+
+def texts_by_page(pdf: bytes) -> list[int]:
+    """How many pieces of text each page of a PDF by Chromium shows."""
+    objects = {
+        int(number): body
+        for number, body in re.findall(rb"(?:^|\n)(\d+) 0 obj\n(.*?)\nendobj", pdf, re.DOTALL)
+    }
+
+    def texts(number: int) -> int:
+        body = objects[number]
+        contents = re.search(rb"/Contents (\d+) 0 R", body)
+        head, stream = (objects[int(contents[1])] if contents else body).split(b"stream\n", 1)
+        stream = stream.rsplit(b"\nendstream", 1)[0]
+        shown = (zlib.decompress(stream) if b"/FlateDecode" in head else stream).count(b"BT\n")
+        drawn = {int(form) for form in re.findall(rb"/X\d+ (\d+) 0 R", body)}
+        return shown + sum(texts(form) for form in drawn if b"/Form" in objects[form])
+
+    tree = next(body for body in objects.values() if b"/Type /Pages" in body and b"/Parent" not in body)
+
+    def pages(body: bytes) -> list[int]:
+        kids = [int(kid) for kid in re.findall(rb"(\d+) 0 R", re.search(rb"/Kids \[(.*?)\]", body)[1])]
+        return [page for kid in kids for page in (pages(objects[kid]) if b"/Kids" in objects[kid] else [kid])]
+
+    return [texts(page) for page in pages(tree)]
+
+
+@pytest.mark.parametrize("name", ["three", "hostile", "heaps", "wall"])
+def test_no_printed_page_is_blank_and_the_first_is_full(opened: Opened, name: str) -> None:
+    page = opened(name)
+    made = page.driver.execute_cdp_cmd("Page.printToPDF", {"displayHeaderFooter": False})
+    texts = texts_by_page(base64.b64decode(made["data"]))
+    assert texts[0] > 20
+    assert min(texts) > 0

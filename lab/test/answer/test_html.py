@@ -170,7 +170,7 @@ def heaps() -> str:
 def test_fragmented_heaps_have_their_section(heaps: str) -> None:
     shown = re.sub(r"\s+", " ", Reader(heaps).text.replace("\xa0", " "))
     answer = fragmented_answer()
-    assert re.sub(r"\s+", " ", fields_of(answer).resilience.paragraph) in shown
+    assert re.sub(r"\s+", " ", fields_of(answer).fragmented_verdict.paragraph) in shown
     for words in (
         "naive jemalloc",
         "Controls: these should show no difference",

@@ -44,7 +44,7 @@ def shown(browser: Any, folder: Path, text: str) -> Page:
 
 @pytest.mark.parametrize(
     ("template", "words", "links"),
-    [("residence.html.j2", RESIDENCE, ["#remedies", "#machine"]), ("drag_sample.html.j2", DRAG, [])],
+    [("rss/page.html.j2", RESIDENCE, ["#remedies", "#machine"]), ("drag/sample/page.html.j2", DRAG, [])],
 )
 def test_a_page_has_contents_and_themes(browser, tmp_path, template, words, links):
     page = shown(browser, tmp_path, html.page(template, **words))

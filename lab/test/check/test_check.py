@@ -11,6 +11,8 @@ from building import OUT, compiled
 from programs import library, reap
 
 from reap.base.errors import ExitCode
+from reap.check.command import check
+from reap.check.records import UNITS
 
 SOURCE = Path(__file__).with_name("budget.c")
 INCLUDE = f"-I{files('reap') / 'include'}"
@@ -64,14 +66,25 @@ def test_what_is_exceeded_and_where_is_said(tmp_path):
     done = reap("check", *KEPT, "--max-peak", "1kB", "--", PROGRAM, "fixed", cwd=tmp_path)
     assert done.returncode == ExitCode.FAILED
     for text in (
-        "exceeded: peak 5.86 KiB exceeds its limit 0.98 KiB (1kB)\n",
+        "exceeded: peak 5.86 KiB, limit 0.98 KiB (1kB)\n",
         "4.88 KiB in frees (budget, ",
         "budget.c:",
-        "kept: allocations 61 keeps its limit 61\n",
-        "1 of 3 limits exceeded: peak 5.86 KiB exceeds its limit 0.98 KiB (1kB)\n",
+        "kept: allocations 61, limit 61\n",
+        "1 of 3 limits exceeded: peak 5.86 KiB, limit 0.98 KiB (1kB)\n",
         "add --html FILE",
     ):
         assert text in done.stderr
+
+
+def test_several_runs_say_that_each_exceeds(tmp_path):
+    done = reap("check", "--max-peak", "1kB", "-n", "3", "--", PROGRAM, "fixed", cwd=tmp_path)
+    assert "exceeded: peak at least 5.86 KiB in each of 3 runs, limit 0.98 KiB (1kB)\n" in done.stderr
+
+
+def test_limits_of_sizes_and_counts_are_options_with_their_units():
+    metavars = {option.opts[0]: option.metavar for option in check.params}
+    for figure, unit in UNITS.items():
+        assert metavars[f"--max-{figure}"] == ("SIZE" if unit == "bytes" else "N")
 
 
 def test_the_program_s_own_status_comes_first(tmp_path):

@@ -1,6 +1,7 @@
 """`--json -`: the results on standard output, and nothing else there, for every verb that has --json."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -20,6 +21,7 @@ VERBS = {
     "compare": ["compare", "-n", "2", "-a", GOOD, "--json", "-", "--", BUSY],
     "run": ["run", "-n", "2", "-a", GOOD, "--json", "-", "--", BUSY],
     "wall": ["wall", "--no-try", "--json", "-", "--", BUSY],
+    "soak": ["soak", "--pid", str(os.getpid()), "--hours", "1e-4", "--json", "-"],
 }
 """Those whose standard output is their own."""
 

@@ -8,7 +8,7 @@ FLAGS = ["-O1", "-fno-builtin"]
 COUNT = 400_000
 
 # Blocks of 16 bytes and nothing else, or as many objects in one block: says the resident KiB that this took,
-# once every other block was freed and had anew; and what is left of that when all but a few are free again.
+# once every other block was freed and allocated again; and what is left when all but a few are free again.
 TINY = r"""
     #include <stdio.h>
     #include <stdlib.h>

@@ -34,6 +34,27 @@ def test_the_mean_is_geometric_and_inside_its_interval(samples):
     assert 0 < ratio.low <= ratio.value <= ratio.high < math.inf
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TIMES, min_size=2, max_size=12), st.lists(TIMES, min_size=2, max_size=12))
+def test_unpaired_samples_have_the_interval_of_welch(baseline, values):
+    from scipy.stats import ttest_ind
+
+    found = statistics.unpaired(baseline, values)
+    logs = [[math.log(each) for each in sample] for sample in (values, baseline)]
+    assert 0 < found.low <= found.value <= found.high
+    if min(python_statistics.stdev(sample) for sample in logs) > 1e-6:
+        known = ttest_ind(*logs, equal_var=False).confidence_interval()
+        assert math.log(found.low) == pytest.approx(known.low, rel=1e-6, abs=1e-9)
+        assert math.log(found.high) == pytest.approx(known.high, rel=1e-6, abs=1e-9)
+
+
+def test_unpaired_samples_without_noise_are_exact_and_one_run_is_too_few():
+    found = statistics.unpaired([2.0, 2.0], [3.0, 3.0, 3.0])
+    assert (found.exact, found.value) == (True, pytest.approx(1.5))
+    with pytest.raises(ValueError, match="two runs"):
+        statistics.unpaired([2.0, 2.0], [3.0])
+
+
 @settings(max_examples=40, deadline=None)
 @given(SAMPLES, st.floats(min_value=0.01, max_value=100))
 def test_a_faster_machine_changes_no_ratio(samples, factor):

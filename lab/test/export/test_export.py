@@ -17,7 +17,8 @@ from recorded import recorded, target
 
 from reap.base.errors import ExitCode, ReapError
 from reap.export.view import collapsed, parquet, pprof, speedscope
-from reap.recording.analyse.calls import MEASURES, Calls, Place, by_function, calls, inclusive, pruned
+from reap.recording.analyse.boxes import large, only
+from reap.recording.analyse.calls import MEASURES, Calls, Place, by_function, calls, inclusive
 from reap.recording.read import read
 
 SCHEMA = json.loads((Path(__file__).parent / "speedscope.schema.json").read_text())
@@ -270,7 +271,7 @@ def test_pruning_keeps_totals_and_only_what_counts():
     own["allocations"] = [0.0, 1000.0, 1.0, 1.0]
     own["bytes"] = [0.0, 1000.0, 1.0, 500.0]
     whole = Calls([-1, 0, 0, 0], [0, 1, 2, 3], own, places)
-    cut = pruned(whole, 0.01)
+    cut = only(whole, large(whole, 0.01))
     assert [names[place] for place in cut.at] == ["main", "often", "large"]
     assert cut.own["allocations"] == [1.0, 1000.0, 1.0]
     for measure in MEASURES:

@@ -1,7 +1,7 @@
 """Puts real programs to each of Reap's verbs, and says where they do anything else than alone.
 
     .venv/bin/python lab/test/real_programs [NAME...]      runs what has no result yet
-    .venv/bin/python lab/test/real_programs --again NAME   runs it anew
+    .venv/bin/python lab/test/real_programs --again NAME   runs it again
     .venv/bin/python lab/test/real_programs --markdown docs/programs.md
 
 Each result is appended at once to build/real-programs.jsonl, so that what was ended goes on.

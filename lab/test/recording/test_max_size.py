@@ -67,4 +67,4 @@ def test_the_option_takes_units_and_refuses_what_is_no_size(tmp_path):
     for wrong in ("much", "0", "-1", "1X", ""):
         refused = reap(*words, wrong, *command, cwd=tmp_path)
         assert refused.returncode == 2
-        assert "give a number with or without K, M, G or T" in " ".join(refused.stderr.split())
+        assert "is not a size: give a number of bytes" in " ".join(refused.stderr.split())

@@ -16,7 +16,7 @@ from programs import as_nobody, library, program, reap, reap_command
 from reap.allocators.records import Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import reporting
-from reap.drag.exact import run as drag
+from reap.drag import once as drag
 from reap.drag.exact.records import DragProfile
 from reap.experiment.folder import Folder
 from reap.experiment.specify import Conditions, specify

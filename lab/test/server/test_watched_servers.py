@@ -76,6 +76,7 @@ def test_rss_observes_the_server(here: Path) -> None:
     (seen,) = json.loads((here / "x.json").read_text())["processes"]
     assert seen["command"][0] == server()
     assert seen["taken"] >= 2
+    assert seen["allocator"] == "glibc"  # it was asked, as a command's is
     assert len((here / "x.csv").read_text().splitlines()) == seen["taken"] + 1
     assert "next: reap compare --server" in done.output
     assert not running()
@@ -98,7 +99,7 @@ def test_rss_observes_the_server_under_an_allocator() -> None:
     ],
 )
 def test_a_server_that_cannot_be_watched(verb: str, mode: str, more: tuple[str, ...], said: str) -> None:
-    done = CliRunner().invoke(VERBS[verb], [*words(mode, *more), "--seconds", "0.6", "-o", "there"])
+    done = CliRunner().invoke(VERBS[verb], [*words(mode, *more), "--seconds", "9", "-o", "there"])
     assert isinstance(done.exception, ReapError), done.output
     assert said in done.exception.what
     assert not running()

@@ -1,6 +1,5 @@
 """The flame graph in a browser: measures, inverted, search, zoom, keys, themes, phones, hostile names."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -83,14 +82,8 @@ def opened(browser: Any, folder: Path) -> Iterator[Opened]:
         page.show(".flame .boxes")
         return page
 
-    for kind in ("browser", "performance"):
-        browser.get_log(kind)
-    yield open_page
-    assert page.js("reapReport.errors") == []
-    assert [entry["message"] for entry in browser.get_log("browser")] == []
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    requests = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    assert [url for url in requests if url.startswith(("http", "ws"))] == []
+    with chromium.quiet(browser, folder):
+        yield open_page
     page.js("localStorage.clear()")
 
 

@@ -1,7 +1,11 @@
 """The papers' own figures, put through the rules: a rule that refutes the paper by its own data is wrong.
 
-Where a paper gives no figure, one that agrees with its words stands in; those are marked.
+Those of ISMM 2026 are the times of its artefact. Where OOPSLA 2002 gives no figure, one that agrees with its
+words stands in; those are marked.
 """
+
+import re
+from statistics import fmean
 
 import msgspec
 import pytest
@@ -9,7 +13,8 @@ from fragmented_samples import fragmented_of
 from samples import around, exactly_paired, recorded, share_of
 
 from reap.drag.exact.records import DragLevel, Tally
-from reap.study.ismm2026 import judge, published
+from reap.launch.litter.level import LEVELS
+from reap.study.ismm2026 import artefact, judge, published
 from reap.study.oopsla2002 import judge as oopsla2002_claims
 from reap.study.oopsla2002 import published as oopsla2002_published
 from reap.study.oopsla2002.drag import judge as oopsla2002_drag_claims
@@ -62,31 +67,72 @@ def ismm(name, clean, littered, *, kind="region", partial="", custom_littered=1.
     return program(name, times, kind=kind, partial=partial)
 
 
+def in_the_artefact(each):
+    """A program of the artefact: the mean of each arm's times to those of custom over glibc, clean heap."""
+    kind = next(one.kind for one in published.PROGRAMS if one.program == each.program)
+    base = fmean(each.custom["glibc"]["adv0"])
+    times = {
+        (variant, allocator, level): fmean(times) / base
+        for variant, by_allocator in (("custom", each.custom), ("naive", each.naive))
+        for allocator, by_level in by_allocator.items()
+        for level, times in by_level.items()
+    }
+    return program(each.program, times, kind=kind, partial="most of it" if each.program == "Clang" else "")
+
+
 def ismm_programs():
-    # On a clean heap those of glibc and jemalloc are ours, of mimalloc the paper's but gcc's and sculpt's.
+    """By the times in the authors' artefact; the microbenchmark by the paper's text."""
     return [
-        ismm("boxed-sim", (1.2, 1.04, 1.023), (1.3, 1.26, 1.26), kind="per-class", custom_littered=1.26),
-        ismm("mudlle", (1.5, 1.2, 1.15), (2.1, 1.2, 1.18)),
-        ismm("175.vpr", (1.02, 1.01, 1.0), (1.01, 1.0, 1.0)),
-        ismm("176.gcc", (1.3, 1.12, 1.08), (1.7, 1.3, 1.27)),
-        ismm("197.parser", (1.4, 1.12, 1.071), (2.1, 1.3, 1.25), kind="hybrid"),
-        ismm("geometry_nodes", (1.3, 1.16, 1.14), (1.02, 1.0, 1.0)),
-        ismm("sculpt", (1.2, 1.1, 1.06), (1.5, 1.2, 1.2), kind="hybrid"),
-        ismm(
-            "Clang",
-            (1.03, 1.01, 1.01),
-            (1.20 * 1.094, 1.20 * 1.034, 1.20 * 1.032),
-            partial="most of it",
-            custom_littered=1.20,
-        ),
+        *map(in_the_artefact, artefact.published().program),
         ismm("freelist", (1.24, 1.11, 1.08), (1.0, 1.0, 1.0), kind="per-class"),
     ]
 
 
 def test_ismm_2026_holds_by_its_own_figures():
-    judged = judge.judge(ismm_programs(), [])
-    standings = {each.claim: each.standing for each in judged if each.question != "Figure 3"}
-    assert set(standings.values()) == {"holds"}, standings
+    judged = {each.id: each for each in judge.judge(ismm_programs(), []) if each.id != "occupancy"}
+    others = {name: each.standing for name, each in judged.items() if each.standing != "holds"}
+    assert others == {
+        # Its one per-class program is slowed by 4 % at most, too little to need protection.
+        "per-class-no-protection": "inconclusive",
+        # Figure 5 and the 15 % of the text are without sculpt; mudlle's 1.154 is the 15 %.
+        "near-regions": "holds partly",
+        # Of five programs, the interval of the mean is wide.
+        "glibc-slowed-most": "inconclusive",
+    }
+    against = [each.workload for each in judged["near-regions"].findings if each.side == "against"]
+    assert against == ["mudlle", "sculpt"]
+
+
+def test_the_text_of_ismm_2026_agrees_with_its_artefact():
+    """Each percentage over mimalloc: of naive to the best custom, and of naive slowed."""
+    for each in artefact.published().program:
+        (said,) = (one for one in published.PROGRAMS if one.program == each.program)
+        best = min(fmean(levels["adv0"]) for levels in each.custom.values())
+        clean = fmean(each.naive["mimalloc"]["adv0"])
+        littered = fmean(each.naive["mimalloc"]["adv3"])
+        for text, value in ((said.clean, clean / best), (said.littered, littered / clean)):
+            if percents := re.match(r"([\d.]+) % \(mimalloc\)", text):
+                assert 100 * (value - 1) == pytest.approx(float(percents[1]), abs=0.5), each.program
+
+
+def test_the_artefact_has_every_program_and_run():
+    theirs = artefact.published()
+    assert [each.program for each in theirs.program] == [
+        each.program for each in published.PROGRAMS if not each.excluded
+    ]
+    for each in theirs.program:
+        runs = 31 if each.file.startswith("graphs/data/blender") else 13
+        for variant, levels in ((each.custom, ("adv0", "adv3")), (each.naive, tuple(LEVELS))):
+            assert list(variant) == list(MODERN)
+            for times in variant.values():
+                assert {name: len(of_level) for name, of_level in times.items()} == dict.fromkeys(
+                    levels, runs
+                )
+    ratios = {(each.program, each.allocator, each.figure): each.artefact for each in artefact.compared([])}
+    assert len(ratios) == 8 * 3 * 3
+    mudlle = ratios["mudlle", "glibc", artefact.NAIVE_SLOWED]
+    assert mudlle.low < mudlle.value < mudlle.high
+    assert mudlle.value == pytest.approx(4385 / 2556, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_each_objective_has_its_own_winner(tmp_path):
 
 
 def test_where_nothing_helps_nothing_wins(tmp_path):
-    """Half of the searches would have a best of many that is 2 % better by luck alone."""
+    """Half of the searches would have a best of many that is 2 % better by chance alone."""
     won = 0
     for seed in range(25):
         tuned = search(tmp_path, name=f"e{seed}", noise=0.03, seed=seed)

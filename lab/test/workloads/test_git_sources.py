@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from reap.base.errors import ExitCode, ReapError
 from reap.cli.workloads.prepare import prepare
 from reap.study import measuring
-from reap.workloads import card, git, preparation, provision
+from reap.workloads import card, git, preparation, provision, run
 from reap.workloads.records import Git
 
 ADDRESS = "https://example.invalid/someone/theirs"
@@ -194,6 +194,51 @@ def test_repositories_that_cannot_be_reached_are_listed_and_the_others_prepared(
     # What is wrong with a source is an error in any case.
     with pytest.raises(ReapError, match="does not have commit"):
         provision.carry_out(provision.plan(["lacking"], cache=cache), print, cache=cache, optional=True)
+
+
+PEER = """
+[peers.other]
+title = "another"
+frees = ["bulk"]
+source = { git = "ADDRESS", commit = "COMMIT" }
+argv = ["cat", "{built}/words", "{peer}/library"]
+[peers.other.build]
+argv = ["cp", "{source}/words", "{peer}/library"]
+makes = ["library"]
+"""
+
+
+def test_a_peer_has_a_source_and_a_library_of_its_own(theirs, tmp_path):
+    """Another commit than the program's: each is built from its own."""
+    newest = in_git(tmp_path / "work", "rev-parse", "HEAD")
+    assert newest != theirs.commit
+    file = tmp_path / "workloads/theirs/card.toml"
+    file.write_text(file.read_text() + PEER.replace("ADDRESS", ADDRESS).replace("COMMIT", newest))
+    described, cache, said = card.load("theirs"), tmp_path / "cache", []
+    fetched = git.named(described.peers["other"].source)
+    assert preparation.absent(described, cache=cache) == {"other": [fetched]}
+    wanted = provision.plan(["theirs"], cache=cache)
+    assert wanted.lacks[0].peers == {"other": fetched}
+    provision.carry_out(wanted, said.append, cache=cache)
+    assert said[-2:] == [f"theirs, other: fetching {fetched}", "theirs, other: making its library"]
+    assert preparation.absent(described, cache=cache) == {}
+    assert provision.plan(["theirs"], cache=cache).lacks[0].nothing
+    _, program, library = preparation.prepare("theirs", "other", cache=cache).argv
+    assert (Path(program).read_text(), Path(library).read_text()) == ("first\n", "second\n")
+
+
+def test_a_peer_whose_repository_cannot_be_reached_is_left_out_and_the_program_runs(theirs, tmp_path):
+    nowhere = PEER.replace("ADDRESS", "file:///no/such/absent").replace("COMMIT", theirs.commit)
+    file = tmp_path / "workloads/theirs/card.toml"
+    file.write_text(file.read_text() + nowhere)
+    cache, said = tmp_path / "cache", []
+    wanted = provision.plan(["theirs"], cache=cache)
+    assert provision.carry_out(wanted, said.append, cache=cache, optional=True) == []
+    assert said[-1].startswith("theirs is prepared without its peer other: the source of absent cannot be")
+    tried = run.try_variants("theirs", cache=cache)
+    assert [each.variant for each in tried] == ["default"]
+    with pytest.raises(ReapError, match=r"theirs is built from the source of absent \(.*not fetched"):
+        preparation.prepare("theirs", "other", cache=cache)
 
 
 def test_the_command_goes_on_unless_the_workload_is_named(theirs, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -259,6 +260,44 @@ TEST(HardenedReap, EndsADestroyedObjectNoMore) {
     reap.destroy(speaker);
     EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::double_free});
     EXPECT_EQ(said, "a");
+}
+
+TEST(HardenedReap, RunsNoDestructorOfAnObjectThatWasFreed) {
+    const MisuseLog log;
+    std::string said;
+    {
+        reap::Reap<> reap;
+        Speaker *const object = reap.create<Speaker>(said, 'a');
+        Speaker *const first = reap.create_array<Speaker>(3, said, 'b');
+        reap.deallocate(first);
+        reap.deallocate(object);
+        EXPECT_EQ(MisuseLog::take(), Kinds{});
+        reap.reset();
+        EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::skipped_destructor});
+        EXPECT_EQ(said, "");
+        EXPECT_NE(reap.create<Speaker>(said, 'c'), nullptr); // it goes on
+    }
+    EXPECT_EQ(said, "c");
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
+}
+
+TEST(HardenedReap, CallsNoAddressThatTheProgramWrote) {
+    const MisuseLog log;
+    std::string said;
+    reap::Reap<> reap;
+    Speaker *const older = reap.create<Speaker>(said, 'o');
+    Speaker *const newer = reap.create<Speaker>(said, 'n');
+    // All that lies between them, as a loop would that runs beyond the object.
+    const auto distance = reinterpret_cast<std::byte *>(newer) - reinterpret_cast<std::byte *>(older);
+    for (auto at = std::ptrdiff_t{sizeof(Speaker)}; at < distance; ++at)
+        write_anyway(reinterpret_cast<std::byte *>(older) + at, 0x41);
+    reap.destroy(newer);
+    EXPECT_EQ(said, "n");
+    reap.destroy(older);
+    EXPECT_EQ(MisuseLog::take(), Kinds{Misuse::corruption});
+    reap.reset();
+    EXPECT_EQ(said, "n");
+    EXPECT_EQ(MisuseLog::take(), Kinds{});
 }
 
 TEST(HardenedReap, ResizesNothingThatIsFree) {

@@ -138,7 +138,8 @@ TEST(FaultOfPeersInPages, PoisonSurvivesMunmap) {
     ::munmap(page, 8192);
 }
 
-// bumpalo #26, #61, #305, protobuf #5562: a reset gives the chunks away, and each request asks for them anew.
+// bumpalo #26, #61, #305, protobuf #5562: a reset gives the chunks away, and each request asks for them
+// again.
 TEST(FaultOfPeersInRegions, ResetFreesTheChunks) {
     FailingSource<> upstream;
     reap::Region<reap::Ref<FailingSource<>>> region(upstream);

@@ -20,8 +20,8 @@ constexpr bool slow = true;
 #endif
 
 /// How many objects have all orders tried: seven in the build that users have. A layer's variations have six;
-/// checked mode, which fills each chunk anew for each order, has five, as have sources, which look at nothing
-/// but the size and ask the system each time.
+/// checked mode, which fills each chunk again for each order, has five, as have sources, which look at
+/// nothing but the size and ask the system each time.
 std::size_t most_objects(const Case &one) {
     if (reap::test::brief) return 4;
     if (slow || reap::checked || !one.checks_misuse) return 5;

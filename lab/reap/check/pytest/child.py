@@ -138,14 +138,17 @@ def _ended(outcome: Outcome, output: Path) -> str:
 
 def _said(item: pytest.Item, exceeded: dict[str, float], limits: dict[str, float], runs: int) -> str:
     lines = [
-        f"reap: {figure} {_amount(figure, value)} exceeds its limit {_amount(figure, limits[figure])}"
-        + (f", in each of {units.many(runs, 'run')}" if runs > 1 else "")
+        f"reap: {figure} {_least(_amount(figure, value), runs)}, limit {_amount(figure, limits[figure])}"
         for figure, value in exceeded.items()
     ]
     again = shlex.join(
         ["reap", "record", "-d", "full", "-o", "test.reap", "--", "python", "-m", "pytest", item.nodeid]
     )
     return "\n".join([*lines, f"to see where: {printable(again)}"])
+
+
+def _least(amount: str, runs: int) -> str:
+    return f"at least {amount} in each of {units.many(runs, 'run')}" if runs > 1 else amount
 
 
 def _amount(figure: str, value: float) -> str:

@@ -67,4 +67,8 @@ def _words(lack: Lack) -> str:
     words += [lack.source] if lack.source else []
     words += ["its program"] if lack.program else []
     words += ["its inputs"] if lack.inputs else []
+    words += [
+        f"the library of its peer {peer}{f' ({where})' if where else ''}"
+        for peer, where in lack.peers.items()
+    ]
     return ", ".join(words)

@@ -8,7 +8,7 @@ from reap.base import units
 from reap.base.records import Estimate, Record
 from reap.compare import phrases
 from reap.compare import thresholds as at
-from reap.compare.levels.records import Arm, Control, Fragmented, Luck
+from reap.compare.levels.records import Arm, Control, Fragmented, LayoutBias
 from reap.experiment.records import Ratio
 
 _LIKELY = "adv3"
@@ -25,7 +25,7 @@ Standing = Literal[
 ]
 
 
-class Resilience(Record):
+class FragmentVerdict(Record):
     """The verdict on a program on fragmented heaps."""
 
     first: list[str]
@@ -37,7 +37,7 @@ class Resilience(Record):
     evidence: list[Evidence]
 
 
-def judge(result: Fragmented) -> Resilience:
+def judge(result: Fragmented) -> FragmentVerdict:
     """The verdict. It is on the first variant, the unchanged program; remedies are for the last one.
 
     On clean heaps alone it is about the program's own allocator.
@@ -50,14 +50,14 @@ def judge(result: Fragmented) -> Resilience:
     if arm is None or not arm.sound:
         why = f": {arm.problem}" if arm and arm.problem else ""
         paragraph = f"The program was not measured on a fragmented heap{why}."
-        return Resilience(
+        return FragmentVerdict(
             first=first, headline="inconclusive", level="", paragraph=paragraph, evidence=_evidence(result)
         )
     standing = "inconclusive" if result.elsewhere else _standing(arm)
     said = [_opening(result, arm), *_naive(result, level), *_remedies(result, level)]
     if result.elsewhere:
         said = [f"{result.elsewhere}, which allocates most, ran on a clean heap: add --children."]
-    return Resilience(
+    return FragmentVerdict(
         first=first,
         headline=standing,
         level=level,
@@ -66,7 +66,7 @@ def judge(result: Fragmented) -> Resilience:
     )
 
 
-def _own_allocator(result: Fragmented) -> Resilience:
+def _own_allocator(result: Fragmented) -> FragmentVerdict:
     """What the program's own allocator saves over each general one, where nothing was littered."""
     arms = [result.arm(result.variants[-1], name, result.levels[0].name) for name in result.allocators]
     compared = [arm for arm in arms if arm and arm.sound and "cpu" in arm.to_custom]
@@ -74,7 +74,7 @@ def _own_allocator(result: Fragmented) -> Resilience:
     if first is None or first.rounds < at.FEWEST_ROUNDS:
         ran = units.number(first.rounds if first else 0, "round")
         paragraph = f"{ran}: too few for a verdict, which requires at least {at.FEWEST_ROUNDS}."
-        return Resilience(
+        return FragmentVerdict(
             first=[], headline="inconclusive", level="", paragraph=paragraph, evidence=_noise(result)
         )
     ratio = first.to_custom["cpu"].ratio
@@ -90,7 +90,7 @@ def _own_allocator(result: Fragmented) -> Resilience:
         f"(95 % CI {phrases.interval(arm.to_custom['cpu'].ratio)})."
         for arm in compared
     ]
-    return Resilience(
+    return FragmentVerdict(
         first=[],
         headline=headline,
         level=result.levels[0].name,
@@ -221,19 +221,19 @@ def _explained(result: Fragmented, control: Control, preload: Ratio) -> str:
         most = max(noise.ratio.high, 1 / noise.ratio.low)
         if 1 / most <= preload.ratio.value <= most:
             return "The baseline may differ from itself by as much: measure again on a quieter machine."
-    seen = [luck for luck in result.luck if luck.variant == control.variant and luck.ratios]
+    seen = [each for each in result.layout_bias if each.variant == control.variant and each.ratios]
     if not seen:
         return "Whether layout bias explains this was not tested (--layouts)."
-    low, high = luck_span(seen)
+    low, high = layout_span(seen)
     span = f"{units.ratio(low)} to {units.ratio(high)} times"
     if low <= preload.ratio.value <= high:
         return f"Other address-space layouts do as much ({span}): it is layout bias."
     return f"Other address-space layouts do less ({span}): layout bias alone does not explain it."
 
 
-def luck_span(seen: list[Luck]) -> tuple[float, float]:
+def layout_span(seen: list[LayoutBias]) -> tuple[float, float]:
     """The minimum and maximum over the layouts, the default one included."""
-    values = [1.0, *(ratio.ratio.value for luck in seen for ratio in luck.ratios)]
+    values = [1.0, *(ratio.ratio.value for each in seen for ratio in each.ratios)]
     return min(values), max(values)
 
 

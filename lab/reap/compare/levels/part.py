@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from reap.answer.part import Limits, Part, Section
-from reap.compare.levels.judge import Resilience
+from reap.compare.levels.judge import FragmentVerdict
 from reap.compare.levels.records import Fragmented
 from reap.compare.levels.view import view
 from reap.experiment.records import Ratio
@@ -17,7 +17,7 @@ class LevelsPart(Part, frozen=True, kw_only=True):
     QUESTION: ClassVar[str] = "How does this program do on a fragmented heap?"
 
     fragmented: Fragmented
-    resilience: Resilience
+    fragmented_verdict: FragmentVerdict
     """The verdict on `fragmented`."""
 
     def trimmed(self, limits: Limits) -> Self:  # noqa: ARG002 - what the page does not show is left out always
@@ -26,7 +26,7 @@ class LevelsPart(Part, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         """One section."""
-        shown = view(self.fragmented, self.resilience)
+        shown = view(self.fragmented, self.fragmented_verdict)
         return [Section("compare/levels/view.html.j2", "fragmented", shown, shown.notes)]
 
 

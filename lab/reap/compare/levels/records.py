@@ -38,7 +38,7 @@ class Arm(Record):
     """Whether there were transparent huge pages; empty: as the machine is set."""
     rounds: int
     cpu: float
-    """Median CPU time in seconds, littering taken off; 0 where no round was run."""
+    """Median CPU time in seconds, without littering; 0 where no round was run."""
     normalised: dict[str, Ratio] = {}
     """To the baseline: the first variant under the baseline's allocator at adv0. (Figure 6, ISMM 2026)"""
     slowdown: dict[str, Ratio] = {}
@@ -53,7 +53,7 @@ class Arm(Record):
     to_allocator: dict[str, Ratio] = {}
     """To the same variant at the same level under the baseline's allocator."""
     laid: Laid | None = None
-    """What one of its runs was littered with."""
+    """The litter of one of its runs."""
     split: Split | None = None
     misses: Misses | None = None
     """What one run did to simulated caches, or some runs to this processor's own."""
@@ -74,7 +74,7 @@ class Arm(Record):
 
 
 class Control(Record):
-    """What must make no difference to a variant under an allocator. Ratios of CPU time."""
+    """Controls of a variant under an allocator, which should make no difference. Ratios of CPU time."""
 
     variant: str
     allocator: str
@@ -85,14 +85,14 @@ class Control(Record):
 
 
 class FailedControl(Record):
-    """A control that went wrong, so that what it is held against is not controlled."""
+    """A control that failed, so that what it would check is unchecked."""
 
     variant: str
     allocator: str
     level: str
     """`none`, adv0, or the level of which everything is freed."""
     layout: int
-    """Where stack and libraries lay: 0 as they come."""
+    """The address-space layout; 0 is the default one."""
     littered: bool
     same_output: bool | None
     same_exit: bool
@@ -101,8 +101,8 @@ class FailedControl(Record):
     """One sentence."""
 
 
-class Luck(Record):
-    """What other places of stack and libraries do to a variant, under the baseline's allocator."""
+class LayoutBias(Record):
+    """How the address-space layout affects a variant, under the baseline's allocator."""
 
     variant: str
     level: str
@@ -112,7 +112,7 @@ class Luck(Record):
 
 
 class Fragmented(Record):
-    """A program on fragmented heaps: the whole matrix, and what it rests on."""
+    """A program on fragmented heaps: every variant, allocator and level, and the data behind it."""
 
     workload: str
     command: list[str]
@@ -125,7 +125,7 @@ class Fragmented(Record):
     levels: list[Level]
     """adv0 first."""
     huge_pages: list[HugePages]
-    """What was tried of them, the baseline's first."""
+    """Those that were tried, the baseline's first."""
     children: bool
     """Whether programs that the program executes were littered, too."""
     seed: int
@@ -142,9 +142,9 @@ class Fragmented(Record):
     arms: list[Arm]
     """Of every variant, allocator and level, and of no control."""
     controls: list[Control]
-    luck: list[Luck]
+    layout_bias: list[LayoutBias]
     failed_controls: list[FailedControl]
-    """Those that went wrong; they have no ratio in `controls` and `luck`."""
+    """Those that failed; they have no ratio in `controls` and `layout_bias`."""
     noise: dict[str, Ratio]
     """By metric: the baseline against itself, paired in the same rounds."""
     exit_code: int

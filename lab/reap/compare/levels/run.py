@@ -9,14 +9,14 @@ from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import write_safely
 from reap.base.records import Estimate
-from reap.compare.levels.records import Arm, Control, FailedControl, Fragmented, Luck, Split
+from reap.compare.levels.records import Arm, Control, FailedControl, Fragmented, LayoutBias, Split
 from reap.compare.levels.table import Table
 from reap.experiment import arms
 from reap.experiment.budget import Cost
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Cell, Run
 from reap.experiment.runner import InterruptedRunError, Listener, Runner
-from reap.experiment.spec import COUNTERS, Matrix, Spec
+from reap.experiment.spec import COUNTERS, Fragment, Spec
 from reap.experiment.starter import Starter
 from reap.fragment import run as fragment
 from reap.launch.litter import run as littering
@@ -57,19 +57,19 @@ def cost(folder: Folder, listener: Listener | None = None) -> Cost:
 
 
 def _runner(folder: Folder, listener: Listener, rounds: int = 0) -> tuple[Runner, SizeProfile]:
-    matrix = _matrix(folder.spec)
-    profile = _profile(folder, matrix, listener)
-    for level in arms.levels(matrix).values():
-        littering.require_memory(matrix.litter(profile, level))
+    plan = _fragment(folder.spec)
+    profile = _profile(folder, plan, listener)
+    for level in arms.levels(plan).values():
+        littering.require_memory(plan.litter(profile, level))
     return Runner(folder, listener, Starter(folder, profile), rounds), profile
 
 
-def _profile(folder: Folder, matrix: Matrix, listener: Listener) -> SizeProfile:
+def _profile(folder: Folder, plan: Fragment, listener: Listener) -> SizeProfile:
     """Of the variant without its own allocator, whose objects malloc sees: it litters for both."""
     path = folder.path / PROFILE
     if path.exists():
-        return fragment.load_profile(path, cut_off=matrix.cut_off)
-    variant, spec = matrix.variants[-1], folder.spec
+        return fragment.load_profile(path, cut_off=plan.cut_off)
+    variant, spec = plan.variants[-1], folder.spec
     listener.say(f"recording one run of {variant.program.command[0]} to learn its sizes")
     launch = Launch(
         argv=variant.program.command,
@@ -80,7 +80,7 @@ def _profile(folder: Folder, matrix: Matrix, listener: Listener) -> SizeProfile:
         timeout=spec.timeout,
     )
     try:
-        profile = fragment.take_profile(launch, cut_off=matrix.cut_off)
+        profile = fragment.take_profile(launch, cut_off=plan.cut_off)
     except KeyboardInterrupt:
         raise InterruptedRunError(
             f"stopped while recording; nothing was lost but that run ({folder.path})",
@@ -101,43 +101,43 @@ def draw(
     stopped_early: bool = False,
 ) -> Fragmented:
     """What these runs give."""
-    matrix, table = _matrix(spec), Table(spec, runs, dropped)
-    best = _best(table, matrix)
-    drawn = [_arm(table, matrix, cell, best) for cell in arms.wanted(spec, matrix)]
-    naive = matrix.variants[-1] if len(matrix.variants) > 1 else None
+    plan, table = _fragment(spec), Table(spec, runs, dropped)
+    best = _best(table, plan)
+    drawn = [_arm(table, plan, cell, best) for cell in arms.wanted(spec, plan)]
+    naive = plan.variants[-1] if len(plan.variants) > 1 else None
     said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
-    said += matrix.notes
-    said += _notes(table, drawn, profile, matrix)
+    said += plan.notes
+    said += _notes(table, drawn, profile, plan)
     return Fragmented(
         workload=spec.workload,
         command=spec.program.command,
         naive_command=naive.program.command if naive else [],
         naive_environment=naive.environment if naive else {},
-        variants=[each.name for each in matrix.variants],
+        variants=[each.name for each in plan.variants],
         allocators=[each.name for each in spec.allocators],
-        levels=matrix.levels,
-        huge_pages=matrix.huge_pages,
-        children=matrix.children,
-        seed=matrix.seed,
-        order=matrix.order,
-        touch=matrix.touch,
-        elsewhere=_elsewhere(profile, matrix),
+        levels=plan.levels,
+        huge_pages=plan.huge_pages,
+        children=plan.children,
+        seed=plan.seed,
+        order=plan.order,
+        touch=plan.touch,
+        elsewhere=_elsewhere(profile, plan),
         profile=profile,
         rounds=len(table.of(table.baseline)),
         arms=drawn,
         controls=[
-            _control(table, matrix, variant.name, allocator.name)
-            for variant in matrix.variants
+            _control(table, plan, variant.name, allocator.name)
+            for variant in plan.variants
             for allocator in spec.allocators
-            if matrix.controls and arms.runs_over(matrix, variant.name, allocator.name)
+            if plan.controls and arms.runs_over(plan, variant.name, allocator.name)
         ],
-        luck=[
-            _luck(table, matrix, variant.name, level)
-            for variant in matrix.variants
-            for level in (BARE, matrix.levels[0].name)
-            if matrix.layouts and matrix.controls
+        layout_bias=[
+            _layout_bias(table, plan, variant.name, level)
+            for variant in plan.variants
+            for level in (BARE, plan.levels[0].name)
+            if plan.layouts and plan.controls
         ],
-        failed_controls=_failed_controls(table, matrix),
+        failed_controls=_failed_controls(table, plan),
         noise=table.noise(),
         exit_code=table.status,
         stdout_varies=len(table.outputs) > 1,
@@ -152,35 +152,35 @@ def differs(result: Fragmented) -> bool:
     return any(not each.same_exit or each.same_output is False or not each.littered for each in every)
 
 
-def _matrix(spec: Spec) -> Matrix:
-    if spec.matrix is None:
+def _fragment(spec: Spec) -> Fragment:
+    if spec.fragment is None:
         raise ReapError("this is no experiment on fragmented heaps", "begin one with: reap compare --levels")
-    return spec.matrix
+    return spec.fragment
 
 
-def _best(table: Table, matrix: Matrix) -> Cell | None:
+def _best(table: Table, plan: Fragment) -> Cell | None:
     """The custom variant on a clean heap under the allocator that suits it best; None without a naive one."""
-    if len(matrix.variants) == 1:
+    if len(plan.variants) == 1:
         return None
     clean = [
-        table.cell(matrix.variants[0].name, allocator.name, matrix.levels[0].name)
+        table.cell(plan.variants[0].name, allocator.name, plan.levels[0].name)
         for allocator in table.spec.allocators
     ]
     return min((cell for cell in clean if not table.problem(cell)), key=table.median_cpu, default=None)
 
 
-def _arm(table: Table, matrix: Matrix, cell: Cell, best: Cell | None) -> Arm:
+def _arm(table: Table, plan: Fragment, cell: Cell, best: Cell | None) -> Arm:
     spec = table.spec
     problem = table.problem(cell)
     allocator = next(each for each in spec.allocators if each.name == cell.allocator)
     warmup = table.warmups.get(cell.arm())
     huge = cell.huge_pages
-    clean = table.cell(cell.variant, cell.allocator, matrix.levels[0].name, huge=huge)
+    clean = table.cell(cell.variant, cell.allocator, plan.levels[0].name, huge=huge)
     if not problem and (why := table.problem(clean)):
-        problem = f"at {clean.level}, which it is held to: {why}"
+        problem = f"at {clean.level}, to which it is compared: {why}"
     if not problem and (why := table.problem(table.baseline)):
-        problem = f"the baseline, which it is held to: {why}"
-    custom = table.cell(matrix.variants[0].name, cell.allocator, cell.level, huge=huge)
+        problem = f"the baseline, to which it is compared: {why}"
+    custom = table.cell(plan.variants[0].name, cell.allocator, cell.level, huge=huge)
     under_baseline = table.cell(cell.variant, spec.baseline.name, cell.level, huge=huge)
     small = table.cell(cell.variant, cell.allocator, cell.level)
     median = table.median_cpu(cell)
@@ -229,28 +229,28 @@ def _split(run: Run, seconds: float) -> Split | None:
     )
 
 
-def _control(table: Table, matrix: Matrix, variant: str, allocator: str) -> Control:
-    clean = table.cell(variant, allocator, matrix.levels[0].name)
+def _control(table: Table, plan: Fragment, variant: str, allocator: str) -> Control:
+    clean = table.cell(variant, allocator, plan.levels[0].name)
     return Control(
         variant=variant,
         allocator=allocator,
         preload=table.cpu(table.cell(variant, allocator, BARE), clean),
-        emptied=table.cpu(clean, table.cell(variant, allocator, arms.emptied(matrix).name)),
+        emptied=table.cpu(clean, table.cell(variant, allocator, arms.emptied(plan).name)),
     )
 
 
-def _luck(table: Table, matrix: Matrix, variant: str, level: str) -> Luck:
+def _layout_bias(table: Table, plan: Fragment, variant: str, level: str) -> LayoutBias:
     name = table.spec.baseline.name
     still = table.cell(variant, name, level)
     moved = (
-        table.cpu(still, table.cell(variant, name, level, layout)) for layout in range(1, matrix.layouts + 1)
+        table.cpu(still, table.cell(variant, name, level, layout)) for layout in range(1, plan.layouts + 1)
     )
-    return Luck(variant=variant, level=level, ratios=[each for each in moved if each is not None])
+    return LayoutBias(variant=variant, level=level, ratios=[each for each in moved if each is not None])
 
 
-def _failed_controls(table: Table, matrix: Matrix) -> list[FailedControl]:
+def _failed_controls(table: Table, plan: Fragment) -> list[FailedControl]:
     """Those that went wrong: a figure that is missing must not be taken for one that is as it should be."""
-    wanted = {arm.arm() for arm in arms.wanted(table.spec, matrix)}
+    wanted = {arm.arm() for arm in arms.wanted(table.spec, plan)}
     return [
         FailedControl(
             variant=cell.variant,
@@ -262,13 +262,13 @@ def _failed_controls(table: Table, matrix: Matrix) -> list[FailedControl]:
             same_exit=table.same_exit(cell),
             problem=table.fault(cell),
         )
-        for cell in arms.controls(table.spec, matrix)
+        for cell in arms.controls(table.spec, plan)
         if cell.arm() not in wanted and table.fault(cell)
     ]
 
 
-def _no_misses(matrix: Matrix) -> str:
-    if matrix.caches == COUNTERS:
+def _no_misses(plan: Fragment) -> str:
+    if plan.caches == COUNTERS:
         return "some misses were not counted: others had the processor's counters meanwhile"
     return (
         "some runs in simulated caches counted nothing: the program executes another, or does not run under "
@@ -276,7 +276,7 @@ def _no_misses(matrix: Matrix) -> str:
     )
 
 
-def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Matrix) -> list[str]:
+def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, plan: Fragment) -> list[str]:
     said = []
     if len(table.exits) > 1:
         said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(table.exits)))}")
@@ -297,7 +297,7 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
         )
     said += [
         f"time inside the allocator is unknown of {arms.label(table.spec, cell)}: sampled, {why}"
-        for cell in arms.wanted(table.spec, matrix)
+        for cell in arms.wanted(table.spec, plan)
         if not table.problem(cell) and (why := table.sampled(cell)[1])
     ]
     if any(arm.split and arm.split.method == "timer" for arm in drawn):
@@ -305,7 +305,7 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
             "time inside the allocator was sampled by a timer in the program, for perf events are not "
             "allowed here: it is four times as coarse and does not see the kernel (`reap doctor` says more)"
         )
-    if "on" in matrix.huge_pages:
+    if "on" in plan.huge_pages:
         lacking = [each.name for each in table.spec.allocators if not arms.can_have_huge_pages(each)]
         if lacking:
             said.append(
@@ -313,9 +313,9 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
                 "unasked: only run without"
             )
     if any(arm.sound and arm.misses is None for arm in drawn) and table.looked_for_misses:
-        said.append(_no_misses(matrix))
-    for level in matrix.levels:
-        asked = matrix.litter(profile, level).objects
+        said.append(_no_misses(plan))
+    for level in plan.levels:
+        asked = plan.litter(profile, level).objects
         most = max((arm.laid.objects for arm in drawn if arm.laid and arm.level == level.name), default=asked)
         if most < asked and not any(each.beside for each in laid):
             said.append(
@@ -323,7 +323,7 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
                 "threads were to share it, and fewer were created"
             )
     said += fragment.mostly_left_out(profile)
-    images, of = _images(matrix), Path(profile.program).name
+    images, of = _images(plan), Path(profile.program).name
     if of and of not in images and profile.processes == 1:
         said.append(
             f"the sizes are those of {profile.program}: right only if it is a variant of this program"
@@ -331,13 +331,13 @@ def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, matrix: Mat
     return said
 
 
-def _images(matrix: Matrix) -> set[str]:
+def _images(plan: Fragment) -> set[str]:
     """The files that the variants begin as."""
-    return {Path(os.path.realpath(each.program.image)).name for each in matrix.variants}
+    return {Path(os.path.realpath(each.program.image)).name for each in plan.variants}
 
 
-def _elsewhere(profile: SizeProfile, matrix: Matrix) -> str:
+def _elsewhere(profile: SizeProfile, plan: Fragment) -> str:
     """The program that allocates most, if another executes it and it found a clean heap."""
-    if matrix.children or profile.processes == 1 or Path(profile.program).name in _images(matrix):
+    if plan.children or profile.processes == 1 or Path(profile.program).name in _images(plan):
         return ""
     return profile.program

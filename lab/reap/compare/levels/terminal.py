@@ -12,7 +12,7 @@ from reap.base import units
 from reap.base.text import printable
 from reap.compare import words as compared
 from reap.compare.levels import words
-from reap.compare.levels.judge import Resilience
+from reap.compare.levels.judge import FragmentVerdict
 from reap.compare.levels.records import Fragmented
 from reap.draw.terminal import notes
 from reap.experiment.records import Ratio
@@ -23,7 +23,7 @@ _ABREAST = 4
 """Levels that 80 columns have room for."""
 
 
-def render(console: Console, result: Fragmented, verdict: Resilience) -> None:
+def render(console: Console, result: Fragmented, verdict: FragmentVerdict) -> None:
     """Print what spoils the figures, the verdict, the tables, the controls, and what limits them all."""
     for warning in verdict.first:
         console.print(Text(f"! {printable(warning)}", style="bold yellow"))
@@ -118,6 +118,6 @@ def _controls(console: Console, result: Fragmented) -> None:
         table.add_row(Text(name), _ratio(control.preload), _ratio(control.emptied))
     table.add_row(Text("(noise)", style="dim"), _ratio(result.noise.get("cpu")), Text(""))
     console.print(table)
-    for sentence in words.luck(result):
+    for sentence in words.layout_bias(result):
         console.print(Padding(Text(sentence), (0, 0, 0, 2)))
     console.print()

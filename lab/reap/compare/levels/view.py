@@ -6,7 +6,7 @@ from reap.base import units
 from reap.base.text import printable
 from reap.compare import words as compared
 from reap.compare.levels import words
-from reap.compare.levels.judge import Resilience
+from reap.compare.levels.judge import FragmentVerdict
 from reap.compare.levels.records import Fragmented
 from reap.draw.figure import Figure
 from reap.experiment.records import Ratio
@@ -33,11 +33,11 @@ class RatioTable:
 
 
 @dataclass(frozen=True)
-class MatrixView:
+class LevelsView:
     """A program's section on fragmented heaps."""
 
     first: list[str]
-    verdict: Resilience
+    verdict: FragmentVerdict
     litter: str
     reading: str
     figures: list[Figure]
@@ -50,15 +50,15 @@ class MatrixView:
     missed: list[str]
     misses: list[tuple[str, str, list[str]]]
     controls: RatioTable
-    luck: list[str]
+    layout_bias: list[str]
     exit_code: int
     problems: list[str]
     notes: list[str]
 
 
-def view(result: Fragmented, verdict: Resilience) -> MatrixView:
+def view(result: Fragmented, verdict: FragmentVerdict) -> LevelsView:
     """The section's words and figures."""
-    return MatrixView(
+    return LevelsView(
         first=[printable(each) for each in verdict.first],
         verdict=verdict,
         litter=_litter(result),
@@ -88,7 +88,7 @@ def view(result: Fragmented, verdict: Resilience) -> MatrixView:
             if arm.sound and (counts := words.misses(result, arm))
         ],
         controls=_controls(result),
-        luck=words.luck(result),
+        layout_bias=words.layout_bias(result),
         exit_code=result.exit_code,
         problems=words.problems(result),
         notes=[printable(note) for note in result.notes],

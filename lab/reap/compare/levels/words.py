@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from reap.base import units
 from reap.base.text import printable
-from reap.compare.levels.judge import luck_span
+from reap.compare.levels.judge import layout_span
 from reap.compare.levels.records import Arm, Fragmented
 from reap.experiment.records import BARE, HugePages, Ratio
 
@@ -147,13 +147,13 @@ def caches(result: Fragmented) -> str:
     )
 
 
-def luck(result: Fragmented) -> list[str]:
+def layout_bias(result: Fragmented) -> list[str]:
     """What other layouts did, a sentence a variant and level."""
     said = []
-    for each in result.luck:
+    for each in result.layout_bias:
         if not each.ratios:
             continue
-        low, high = luck_span([each])
+        low, high = layout_span([each])
         who = f"{each.variant}, " if len(result.variants) > 1 else ""
         tried = f"{units.many(len(each.ratios), 'layout')} tried"
         said.append(

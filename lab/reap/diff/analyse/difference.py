@@ -7,13 +7,11 @@ from reap import native
 from reap.base.records import Estimate, exactly
 from reap.diff.analyse.joined import Joined, Stacks
 from reap.diff.records import Change, ChangedFlame, ChangedPlace
-from reap.recording.analyse.calls import MEASURES, UNITS, Measure, Tree, large, only
+from reap.recording.analyse.boxes import Boxes, boxes, fewer
+from reap.recording.analyse.calls import MEASURES, UNITS, Measure
 from reap.recording.analyse.estimates import difference
 from reap.recording.records import Profile
 
-LEAST = 0.001
-"""A box that would be a pixel wide on a page of a thousand."""
-MOST_BOXES = 20_000
 MOST_PLACES = 100
 """Functions, and stacks, that are kept."""
 
@@ -119,37 +117,23 @@ def flame(joined: Joined) -> ChangedFlame | None:
     if not joined.before.parents:
         return None
     labels = [name.function if name.function.strip() else "unknown" for name in joined.names]
-    return _cut(joined.before, joined.after, labels, LEAST, MOST_BOXES, estimated=joined.estimated)
+    return _flame(boxes([joined.before, joined.after], labels), estimated=joined.estimated)
 
 
 def thinned(held: ChangedFlame, most: int) -> ChangedFlame:
     """At most `most` boxes: the smallest functions become part of their callers."""
-    if len(held.parents) <= most:
-        return held
-    before, after = (
-        Tree(held.parents, held.at, {m: [float(value) for value in side[m]] for m in MEASURES})
-        for side in (held.before, held.after)
-    )
-    return _cut(before, after, held.functions, held.least * 1.5, most, estimated=held.estimated)
+    found = Boxes(held.functions, held.parents, held.at, [held.before, held.after], held.least)
+    return _flame(fewer(found, most), estimated=held.estimated)
 
 
-def _cut(
-    before: Tree, after: Tree, functions: list[str], least: float, most: int, *, estimated: bool
-) -> ChangedFlame:
-    kept = [mine or theirs for mine, theirs in zip(large(before, least), large(after, least), strict=True)]
-    while sum(kept) > most and least < 1:
-        least *= 1.5
-        kept = [
-            mine or theirs for mine, theirs in zip(large(before, least), large(after, least), strict=True)
-        ]
-    before, after = only(before, kept), only(after, kept)
-    places = {place: number for number, place in enumerate(dict.fromkeys(before.at))}
+def _flame(found: Boxes, *, estimated: bool) -> ChangedFlame:
+    before, after = found.own
     return ChangedFlame(
-        functions=[functions[place] for place in places],
-        parents=before.parents,
-        at=[places[place] for place in before.at],
-        before={measure: [round(value) for value in before.own[measure]] for measure in MEASURES},
-        after={measure: [round(value) for value in after.own[measure]] for measure in MEASURES},
-        least=least,
+        functions=found.functions,
+        parents=found.parents,
+        at=found.at,
+        before=before,
+        after=after,
+        least=found.least,
         estimated=estimated,
     )

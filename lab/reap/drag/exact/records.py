@@ -19,7 +19,7 @@ class Tally(Record):
 
 
 class DragPoint(Record):
-    """A stretch of the curves."""
+    """An interval of the curves."""
 
     at: float
     """Where it begins, in bytes allocated."""
@@ -47,7 +47,7 @@ class DragSite(Record):
     """Of all that is dragged (0 to 1)."""
     live_at_peak: int
     dragged_at_peak: int
-    """Bytes in use when the program used most, and accessed no more."""
+    """Bytes in use at the program's peak that were not accessed again."""
     never: Tally
     """Objects that were neither read nor written."""
     write_only: Tally
@@ -58,19 +58,19 @@ class DragSite(Record):
     """Bytes by which the peak would fall if its objects, and no others, were freed at their last access; None
     where it was not worked out: they drag less at the peak than those for which it was."""
     dragged: list[float] | None = None
-    """Mean bytes that they drag in each stretch of the curves, for the sites that drag most."""
+    """Mean bytes that they drag in each interval of the curves, for the sites that drag most."""
 
 
 class DragLevel(Record):
-    """One way to look at what a process allocated."""
+    """One view of what a process allocated."""
 
     name: Literal["objects", "chunks"]
-    """`objects`: what the program asked for last, so that a block is left out from which a pool carved
-    objects, and they count. `chunks`: the blocks of the malloc family, whatever is in them, and mappings that
-    objects are put into."""
+    """`objects`: what the program requested; a block from which a pool carves objects does not count, and its
+    objects do. `chunks`: the blocks of the malloc family, whatever is in them, and mappings that objects are
+    put into."""
     total: Tally
     drag: float
-    """Area under the bytes in use over the area under those needed; 1 is the least."""
+    """Area under the bytes in use over the area under those needed; the minimum is 1."""
     live_area: str
     needed_area: str
     peak: int
@@ -97,7 +97,7 @@ class DragProcess(Record):
     parent: int
     command: list[str]
     forked: bool
-    """It began with a fork; what it inherited is left out."""
+    """It began with a fork; what it inherited is not counted."""
     end: Literal["exited", "exec", "killed"]
     levels: list[DragLevel]
     """Objects first; chunks only where pools were seen."""

@@ -2,11 +2,9 @@
 
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
 
 import markupsafe
 
-from reap.base.files import write_safely
 from reap.base.text import printable, shortened
 from reap.drag import figures
 from reap.drag.sample.records import SampledDrag, SampledProcess
@@ -42,16 +40,11 @@ class ProcessView:
     notes: list[str]
 
 
-def write(sampled: SampledDrag, path: Path | str, *, force: bool = False) -> Path:
-    """Write the page to `path` and return the path. Raises ReapError as `write_safely` does."""
-    return write_safely(path, render(sampled).encode(), force=force)
-
-
 def render(sampled: SampledDrag) -> str:
     """The page: a row for each process with its interval, and its sites."""
     held = sampled.processes
     return html.page(
-        "drag_sample.html.j2",
+        "drag/sample/page.html.j2",
         command=shortened(shlex.join(sampled.command), _LONGEST),
         rows=[process_row(each) for each in held[:_MOST_ROWS]],
         left_out=max(0, len(held) - _MOST_ROWS),

@@ -6,7 +6,7 @@ from reap.base.records import Estimate, Record
 
 
 class SampledSite(Record):
-    """Where drawn objects come from, and what those that they stand for drag."""
+    """Where sampled objects come from, and what the objects that they represent drag."""
 
     function: str
     location: str
@@ -19,11 +19,11 @@ class SampledSite(Record):
     share: Estimate
     """Of all that is dragged, with its 95 % CI."""
     few: bool
-    """Too few samples say so: another run, which draws others, may say otherwise."""
+    """It rests on too few samples: another run, with other samples, may differ."""
 
 
 class SampledPoint(Record):
-    """A stretch of the curves; both are estimates."""
+    """An interval of the curves; both are estimates."""
 
     live: float
     """Mean bytes in use."""
@@ -32,29 +32,29 @@ class SampledPoint(Record):
 
 
 class SampledProcess(Record):
-    """Drag of one process, as far as samples tell."""
+    """Drag of one process, estimated from samples."""
 
     pid: int
     program: str
     allocated: int
     samples: int
     drag: Estimate | None
-    """Total drag with its 95 % CI; None where the samples do not tell: nothing they drew was used, or
-    there are too few."""
+    """Total drag with its 95 % CI; None where there are too few samples, or none of their objects was
+    accessed."""
     few: bool
-    """A few objects rule the sum, or its variance: another run, which draws others, may say otherwise."""
+    """A few objects dominate the sum, or its variance: another run, with other samples, may differ."""
     largest: float
-    """Share (0 to 1) that the weightiest sample has in the area of the bytes in use."""
+    """Share (0 to 1) of the sample with the largest weight in the area of the bytes in use."""
     peak: float
     """Most bytes in use, an estimate."""
     peak_ratio: float | None
     """To the most bytes needed at once; noisy, without an interval."""
     engine_seconds: float
     sites: list[SampledSite] = []
-    """By what they drag, most first, and those of few samples behind; none where the samples do not tell, or
-    nothing is dragged."""
+    """By what they drag, most first, and those of few samples last; none where there are too few samples, or
+    no drag."""
     curve: list[SampledPoint] = []
-    """In stretches of equal bytes allocated; none where the samples are too few for it."""
+    """In intervals of equal bytes allocated; none where there are too few samples."""
     notes: list[str] = []
 
 

@@ -1,4 +1,4 @@
-// Puts the page together: draws what comes into view, and draws anew when theme or width change.
+// Puts the page together: draws what comes into view, and draws again when theme or width change.
 (() => {
   const drawn = [];
 

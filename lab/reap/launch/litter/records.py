@@ -33,7 +33,7 @@ class Litter(Record):
 
     level: Level
     sizes: list[tuple[int, int]]
-    """(size, count): objects are drawn in proportion to the counts."""
+    """(size, count): sizes are sampled in proportion to the counts."""
     peak: int
     """Most objects that the program has in use at once."""
     threads: int = 1
@@ -85,31 +85,30 @@ class Littering(Record):
     voluntary_switches: int = 0
     involuntary_switches: int = 0
     beside: bool = False
-    """Its creator did not wait to the end: the thread got nowhere meanwhile, as where its malloc wants a lock
-    that the creator holds. Then the program ran beside, and no wall time is taken off."""
+    """Its creator did not wait to the end, because the thread was blocked, for example in malloc by a lock
+    that the creator holds. The program ran meanwhile, so no wall time is subtracted."""
     events: int | None = None
     """How often the event happened that was to be counted; None if it was not counted."""
     failure: str = ""
-    """Why nothing stays allocated, in words; empty if it went well."""
+    """Why no litter stays allocated, in words; empty if it succeeded."""
 
 
 class Littered(Record):
-    """A run on a littered heap."""
+    """A run on a fragmented heap."""
 
     outcome: Outcome
-    """What the program itself cost: time and faults of the littering are taken off. The peak of resident
-    memory cannot be: it is that of litter and program together."""
+    """The cost of the program itself: time and faults of the littering are subtracted. Peak resident memory
+    is that of litter and program together."""
     gross: Outcome
     """As the kernel accounts for it."""
     litterings: list[Littering]
     """By process and thread, in the order they began; those lost are counted."""
     lost: int = 0
-    """Litterings that found no room to report: nothing of them is taken off."""
+    """Litterings that had no space to report: their cost is not subtracted."""
     deepbind: int = 0
-    """How often something was opened with RTLD_DEEPBIND, whose malloc is past every preload."""
+    """How often something was opened with RTLD_DEEPBIND: no preload sees its malloc."""
     uncounted: int = 0
-    """Processes that littered and for which nobody waited: the kernel counts neither their litter nor what
-    they did, so that only the first process's is taken off."""
+    """Processes that littered and for which nobody waited: the kernel counts neither their litter nor their
+    work, so only the first process's litter is subtracted."""
     overwritten: bool = False
-    """The program wrote where it should not have, and what it reported cannot be believed: nothing of it is
-    taken off."""
+    """The program wrote where it should not have, so its report is invalid: nothing is subtracted."""

@@ -61,7 +61,7 @@ def _text(pid: int) -> str:
 def parse(text: str) -> Kernel:
     """What a text like /proc/PID/smaps adds up to.
 
-    The kernel writes it a page at a time, and begins anew with a mapping that has grown meanwhile: of two
+    The kernel writes it a page at a time, and starts again with a mapping that has grown meanwhile: of two
     that begin at one address, the second counts.
     """
     totals = dict.fromkeys(Kernel.__struct_fields__, 0)
@@ -225,6 +225,6 @@ def _explain_empty(pid: int) -> None:
 def _gone(pid: int) -> ReapError:
     return ReapError(
         f"there is no process {pid}: it has ended, or never was",
-        "if it is started anew by somebody, take its number now, as in: reap rss --pid $(pidof -s NAME)",
+        "if a supervisor restarted it, use its new pid, as in: reap rss --pid $(pidof -s NAME)",
         ExitCode.NOT_FOUND,
     )

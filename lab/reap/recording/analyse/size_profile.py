@@ -40,7 +40,7 @@ class SizeProfile(Record):
     """What the counts of `sizes` are: all allocations (from a triage recording), or the blocks in use when
     there were most (from a full one), which is nearer to what a long-running process leaves behind."""
     cut_off: int
-    """Blocks of this many bytes and more are left out of `sizes`."""
+    """Blocks of this many bytes and more are not in `sizes`."""
     sizes: list[tuple[int, int]]
     """(size, count), by size."""
     left_out: int

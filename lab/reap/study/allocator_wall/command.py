@@ -14,11 +14,11 @@ def allocator_wall(
 ) -> int:
     """Test each claim of an article on the "allocator wall" by measurements on this machine.
 
-    What an allocation costs by how many a request makes and by threads; what waits for locks; latency in an
-    open loop, without coordinated omission; the article's experiment in Python; what stays of memory that was
-    freed; what allocators say of themselves. Over glibc, as it is and tuned, jemalloc, tcmalloc and mimalloc,
-    as far as they are installed. --workloads names parts: structure, counts, go, memory, knee, threads,
-    latency, python. --resume continues a study that was stopped. Run nothing else meanwhile.
+    Measures the cost of an allocation by allocations per request and by threads, lock waits, latency in an
+    open loop (no coordinated omission), the article's experiment in Python, memory that stays resident after
+    it was freed, and the allocators' own statistics: under glibc (default and tuned), jemalloc, tcmalloc and
+    mimalloc, as far as they are installed. --workloads names parts: structure, counts, go, memory, knee,
+    threads, latency, python. --resume continues a study that was stopped. Run nothing else meanwhile.
 
     \b
         reap study allocator-wall --quick

@@ -1,4 +1,4 @@
-"""What is said of the wall that allocators are, held to this machine claim by claim.
+"""Tests each claim of the "allocator wall" article on this machine.
 
 Its programs are ours: request-driver in C++ and json_requests.py in Python, which answer requests and say
 what these took. Each part is a list of runs that are repeated in every round, allocator beside allocator.

@@ -30,8 +30,8 @@ def allocators(
     Runs lists and trees with 1 to 1000 evaluations and with 1 thread to more than there are cores, perl on
     all cores, perl, gcc and sed, over glibc, dlmalloc, jemalloc, tcmalloc, mimalloc, snmalloc, rpmalloc,
     tbbmalloc, scudo and hardened_malloc, as far as they are installed (`reap allocators`); once each under
-    strace, for what they ask of the system. No recipe builds Hoard or Lockless yet: name their files. A study
-    that was stopped goes on with --resume. Leave the machine alone meanwhile.
+    strace, to count system calls. No recipe builds Hoard or Lockless: name their files. --resume
+    continues a study that was stopped. Run nothing else meanwhile.
 
     \b
         reap study allocators --quick

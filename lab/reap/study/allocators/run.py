@@ -22,7 +22,7 @@ ALLOCATORS: tuple[str, ...] = (
     "glibc", "dlmalloc", "jemalloc", "tcmalloc", "mimalloc-v3", "snmalloc", "rpmalloc", "tbbmalloc",
     "scudo", "hardened-malloc",
 )  # fmt: skip
-"""The paper's, and today's others. No recipe builds Hoard or Lockless yet: they are named by a file."""
+"""The paper's, and today's others. No recipe builds Hoard or Lockless: they are named by a file."""
 
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:

@@ -1,7 +1,7 @@
 """Times every setup over every allocator: an experiment each, a round of each after the other.
 
-So that a setup can be held to another (a speedup, a locality), its rounds are made beside the other's. A
-quick study has as much to do in a run as the machine allows; a full one goes on until its intervals are
+So that a setup can be compared with another (a speedup, a locality), its rounds are made beside the other's.
+A quick study has as much to do in a run as the machine allows; a full one goes on until its intervals are
 narrow.
 """
 
@@ -104,7 +104,7 @@ class _Line:
         return 0.0 if self.excluded else sum(run.seconds for run in self._runs())
 
     def widest(self) -> float:
-        """How wide the widest interval of a running time is that is held to the baseline's."""
+        """How wide the widest interval of a running time is that is compared with the baseline's."""
         if self.excluded:
             return 0.0
         first, *others = _series(self._runs(), [each.name for each in self._allocators], {})

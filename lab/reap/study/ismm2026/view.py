@@ -11,6 +11,7 @@ from reap.draw.bars import Bar
 from reap.launch.litter.level import LEVELS
 from reap.recording.analyse import sizes
 from reap.recording.analyse.size_profile import SizeProfile
+from reap.study.ismm2026 import artefact
 from reap.study.ismm2026.published import PROGRAMS, REJECTED
 from reap.study.judging import best_ratio
 from reap.study.records import Study
@@ -33,6 +34,7 @@ def view(study: Study) -> StudyView:
             _levels(),
             _switches(study),
             _published(),
+            _artefact(study),
             _slowdowns(study),
             checks(study),
         ],
@@ -117,6 +119,29 @@ def _published() -> TableView:
     return TableView(
         "Published: the paper's own programs, from its Tables 1 and 4 and its text", columns, rows
     )
+
+
+def _artefact(study: Study) -> TableView:
+    """A row for each program and allocator: what the paper says, its artefact has, and was measured here."""
+    words = {each.program: (each.clean, each.littered) for each in PROGRAMS}
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for each in artefact.compared(study.measured):
+        row = found.setdefault((each.program, each.workload, each.allocator), [])
+        here = units.ratio_with_interval(each.here) if each.here else units.UNKNOWN
+        row += [units.ratio_with_interval(each.artefact), here]
+    rows = [
+        [program, "; ".join(filter(None, words[program])), workload, allocator, *row]
+        for (program, workload, allocator), row in found.items()
+    ]
+    columns = ["program", "the paper's text", "workload here", "over"]
+    columns += [f"{figure}: {where}" for figure in artefact.FIGURES for where in ("artefact", "here")]
+    theirs = artefact.published()
+    title = (
+        f"Paper, artefact, here. Artefact: elapsed time on {theirs.machine}, {theirs.allocators} "
+        f"({theirs.repository}, commit {theirs.commit[:10]}). Here: CPU time on this machine, of the "
+        "workload that stands for the program. The machines differ, so only directions can be compared"
+    )
+    return TableView(title, columns, rows)
 
 
 def _slowdowns(study: Study) -> TableView:

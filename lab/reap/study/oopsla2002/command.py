@@ -15,10 +15,10 @@ def oopsla2002(
     """Reproduce Tables 1 to 4, Figures 1, 5 to 7, and section 4.3 of OOPSLA 2002, and judge the paper.
 
     Records every workload that is installed (`reap workloads prepare`) once without its own allocator, and
-    runs it with and without over glibc, dlmalloc, a likeness of the Windows heap, this library's malloc,
-    jemalloc and mimalloc; once each under strace, for what it asks of the system; one of them with the
-    regions of others in the place of its own, too; and once under Valgrind, for drag. A study that was
-    stopped goes on with --resume. Leave the machine alone meanwhile.
+    runs it with and without over glibc, dlmalloc, a stand-in for the Windows heap, this library's malloc,
+    jemalloc and mimalloc; once each under strace, to count the memory that it requests from the system; one
+    of them also with other region libraries in place of its own; and once under Valgrind, for drag. --resume
+    continues a study that was stopped. Run nothing else meanwhile.
 
     \b
         reap study oopsla2002 --quick

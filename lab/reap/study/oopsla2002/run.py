@@ -32,7 +32,7 @@ CUSTOM = (
     "boost-json", "protobuf", "php", "tshark", "nim",
 )  # fmt: skip
 """The paper's, or those that stand for them, in its order; and Debian's."""
-ORDINARY = ("espresso", "gzip", "stockfish", "perl", "gap", "lua", "sqlite", "bc", "sed")
+ORDINARY = ("espresso", "gzip", "stockfish", "perl", "gap", "lua", "sqlite", "bc", "sed", "graywolf")
 """General-purpose allocation, for Table 3."""
 COUNTED = (buffers.WORKLOAD, apache.WORKLOAD)
 """Of sections 4.3 and 7.5: run for what they say of themselves."""
@@ -133,4 +133,4 @@ def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Wo
         controls=False,
         replaced_over=(allocators[0].name,),
     )
-    return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, heaps=heaps)
+    return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, fragment=heaps)

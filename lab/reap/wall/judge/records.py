@@ -68,7 +68,7 @@ class Remedy(Record):
     allocator: str = ""
     """The catalogue's name of an allocator to preload; empty for the one that it has."""
     metric: Metric = "cpu"
-    """What it is judged by."""
+    """The data that it is judged by."""
 
     @property
     def can_be_tried(self) -> bool:
@@ -83,24 +83,24 @@ class Suspicion(Record):
     weight: float
     """About what part of the program's time it takes, or of its memory for the causes of memory: 0 to 1."""
     saves: Estimate
-    """What part could be saved, at least and at most."""
+    """What part could be saved, minimum and maximum."""
     statements: list[Evidence]
     remedies: list[Remedy] = []
 
 
 class Trial(Record):
-    """What came of remedies that were tried at once. Their ratios are in a comparison, by their names."""
+    """The results of remedies that were tried at once. Their ratios are in a comparison, by their names."""
 
     tried: list[Remedy]
     sentences: list[str]
     conclusion: str = ""
-    """What all of it says of the cause, a sentence."""
+    """The conclusion about the cause, a sentence."""
     best: str = ""
     """The remedy that won; empty where none did."""
 
 
 class WallVerdict(Record):
-    """What holds a program back."""
+    """What limits a program."""
 
     cause: Cause
     regime: Regime

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from lab.test.compare.levels.matrices import PROFILE, fragmented, runs_of, spec_of
+from lab.test.compare.levels.experiments import PROFILE, fragmented, runs_of, spec_of
 
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment import once, runner
@@ -43,7 +43,7 @@ def budgeted(where, monkeypatch, budget, **options):
     """The runner, after it ran, and what it said, with one variant, one allocator, adv0 and adv3."""
     monkeypatch.setattr(once.time, "monotonic", lambda: Clockwork.clock)
     spec = spec_of("glibc", fragmented(layouts=0), runs=0, budget=budget)
-    spec = msgspec.structs.replace(spec, matrix=msgspec.structs.replace(spec.matrix, **options))
+    spec = msgspec.structs.replace(spec, fragment=msgspec.structs.replace(spec.fragment, **options))
     heard = Hears()
     with Folder.create(where / "e", spec) as folder:
         ran = runner.Runner(folder, heard, Clockwork(folder))

@@ -6,13 +6,13 @@ import shlex
 
 import msgspec
 import pytest
-from lab.test.compare.levels.matrices import PROFILE, fragmented, target
+from lab.test.compare.levels.experiments import PROFILE, fragmented, target
 from programs import compile_c, library, program, reap
 
 from reap.allocators import catalog
 from reap.base.errors import ExitCode, ReapError
 from reap.compare.command import compare
-from reap.compare.levels import run as matrix
+from reap.compare.levels import run as levels_run
 from reap.experiment import folder as folders
 from reap.experiment.folder import Folder
 from reap.experiment.specify import Conditions, specify
@@ -26,7 +26,7 @@ def profile(tmp_path):
     return str(path)
 
 
-def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
+def test_the_command_runs_every_level_and_writes_it_down(tmp_path, profile):
     words = ["compare", "--levels", "adv0,adv1", "-a", "glibc", "-n", "2", "--layouts", "1"]
     words += ["--seed", "7", "--order", "reversed", "--no-touch"]
     files = ["--json", "m.json", "--html", "m.html", "-o", "x"]
@@ -37,8 +37,8 @@ def test_the_command_runs_the_matrix_and_writes_it_down(tmp_path, profile):
     assert "next: reap fragment --profile" in done.stderr
     answer = json.loads((tmp_path / "m.json").read_text())["answers"][0]
     assert answer["fragmented"]["naive_environment"] == {"NAIVE": "1"}
-    assert answer["resilience"]["headline"] == "inconclusive", "two rounds are too few"
-    asked = json.loads((tmp_path / "x" / "experiment.json").read_text())["spec"]["matrix"]
+    assert answer["fragmented_verdict"]["headline"] == "inconclusive", "two rounds are too few"
+    asked = json.loads((tmp_path / "x" / "experiment.json").read_text())["spec"]["fragment"]
     assert (asked["seed"], asked["order"], asked["touch"]) == (7, "reversed", False)
     held = answer["fragmented"]
     assert (held["seed"], held["order"], held["touch"]) == (7, "reversed", False)
@@ -61,7 +61,7 @@ STAYS = r"""
 
 
 def test_a_program_that_crashes_in_another_layout_exits_with_1(tmp_path, profile):
-    stays = compile_c("matrix-stays", STAYS, ["-O1", "-fno-builtin"])
+    stays = compile_c("levels-stays", STAYS, ["-O1", "-fno-builtin"])
     words = ["compare", "--levels", "adv1", "-a", "glibc", "-n", "2", "--layouts", "1", "--profile", profile]
     done = reap(*words, "-o", "x", "--", stays, cwd=tmp_path)
     assert done.returncode == ExitCode.FAILED, done.stderr
@@ -154,14 +154,14 @@ DEEPBIND = r"""
 
 
 def test_a_program_with_deepbind_is_explained_and_a_profile_of_another_program_pointed_out(tmp_path):
-    deepbind = compile_c("matrix-deepbind", DEEPBIND, ["-O1"])
+    deepbind = compile_c("levels-deepbind", DEEPBIND, ["-O1"])
     profile = msgspec.structs.replace(PROFILE, program="/usr/bin/perl")
     spec = specify(
         [deepbind], catalog.parse("glibc"), conditions=Conditions(runs=2), fragmented=fragmented(layouts=0)
     )
     with Folder.create(tmp_path / "e", spec) as folder:
-        matrix.keep_profile(folder, profile)
-        notes = " ".join(matrix.run(folder).notes)
+        levels_run.keep_profile(folder, profile)
+        notes = " ".join(levels_run.run(folder).notes)
     assert "opens extensions with RTLD_DEEPBIND" in notes
     assert "they were opened without it" in notes
     assert "the sizes are those of /usr/bin/perl" in notes
@@ -175,6 +175,6 @@ def test_a_program_that_overwrites_its_litter_s_report_is_not_measured(tmp_path)
         fragmented=fragmented(layouts=0),
     )
     with Folder.create(tmp_path / "e", spec) as folder:
-        matrix.keep_profile(folder, PROFILE)
-        result = matrix.run(folder)
+        levels_run.keep_profile(folder, PROFILE)
+        result = levels_run.run(folder)
     assert all("overwrote what its littering reported" in arm.problem for arm in result.arms)

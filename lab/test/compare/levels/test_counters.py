@@ -5,7 +5,7 @@ import shutil
 import msgspec
 import pytest
 import recorded
-from lab.test.compare.levels.matrices import (
+from lab.test.compare.levels.experiments import (
     PROFILE,
     THREADS,
     drawn,
@@ -20,7 +20,7 @@ from programs import compile_c, linked_library, program
 
 from reap.base.errors import ReapError
 from reap.base.records import exactly
-from reap.compare.levels import run as matrix
+from reap.compare.levels import run as levels_run
 from reap.compare.levels.judge import judge
 from reap.experiment.folder import Folder
 from reap.experiment.littering import litter_of
@@ -97,7 +97,7 @@ def test_misses_are_counted_from_where_the_heap_is_littered(tmp_path):
     assert sum(run.cell.simulated for run in runs_of(tmp_path)) == 4
     assert all(arm.rounds == 2 for arm in result.arms), "simulated runs are none of the rounds"
     with Folder.resume(tmp_path / "e") as folder:
-        assert matrix.run(folder) == result
+        assert levels_run.run(folder) == result
 
 
 @VALGRIND
@@ -157,7 +157,7 @@ def test_what_the_littering_causes_is_no_event_of_the_program():
 
 
 def test_events_of_threads_are_the_program_s_and_those_of_their_littering_are_not():
-    threads = compile_c("matrix-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
+    threads = compile_c("levels-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
     how = litter_of(msgspec.structs.replace(PROFILE, threads=4), LEVELS["adv3"])
     done = littering.run(Launch(argv=[threads], program=threads), how, event=PAGE_FAULTS)
     assert len(done.litterings) == 4
@@ -180,7 +180,7 @@ def test_misses_are_those_of_the_processor_where_it_counts_them(tmp_path, monkey
     assert len(said) == 2
     assert not any("simulated" in each for each in said)
     with Folder.resume(tmp_path / "e") as folder:
-        assert matrix.run(folder) == result
+        assert levels_run.run(folder) == result
 
 
 @VALGRIND
@@ -188,7 +188,7 @@ def test_without_counters_of_the_processor_caches_are_simulated_and_that_is_said
     only_page_faults(monkeypatch, lacking=["last"])
     assert counters.here() == []
     spec = spec_of(how=fragmented(caches="counters"))
-    assert spec.matrix.caches == "machine"
+    assert spec.fragment.caches == "machine"
     assert any("shows no counters" in note for note in drawn(slow, spec=spec).notes)
 
 

@@ -4,7 +4,7 @@ import functools
 
 import msgspec
 import pytest
-from lab.test.compare.levels.matrices import PROFILE, drawn, fragmented, spec_of
+from lab.test.compare.levels.experiments import PROFILE, drawn, fragmented, spec_of
 from programs import compile_c
 
 from reap.allocators import catalog, huge_pages
@@ -49,7 +49,7 @@ def test_huge_pages_come_where_they_should_and_nowhere_else(tmp_path, monkeypatc
     with Folder.create(tmp_path / "e", spec) as folder:
         starter = Starter(folder, PROFILE)
         seen = {}
-        for arm in arms.wanted(spec, spec.matrix):
+        for arm in arms.wanted(spec, spec.fragment):
             if (arm.allocator, arm.level) == (name, "adv3"):
                 seen[arm.huge_pages] = int(starter.start(arm, probe=False).outcome.stderr_tail)
     assert seen["off"] == 0
@@ -64,8 +64,8 @@ def test_huge_pages_are_an_axis_of_their_own():
         return
     every = arms.arms(spec)
     assert every[0].huge_pages == "off"
-    assert len(arms.wanted(spec, spec.matrix)) == 4 * 2
-    assert {arm.huge_pages for arm in arms.controls(spec, spec.matrix)} == {"off"}
+    assert len(arms.wanted(spec, spec.fragment)) == 4 * 2
+    assert {arm.huge_pages for arm in arms.controls(spec, spec.fragment)} == {"off"}
     assert len({arm.arm() for arm in every}) == len(every)
 
     def cpu(cell):
@@ -78,9 +78,9 @@ def test_huge_pages_are_an_axis_of_their_own():
 
 def test_an_allocator_without_a_switch_for_huge_pages_runs_without():
     spec = spec_of("glibc,tcmalloc", fragmented())
-    matrix_on = msgspec.structs.replace(spec.matrix, huge_pages=["off", "on"])
-    spec = msgspec.structs.replace(spec, matrix=matrix_on)
-    on = {arm.allocator for arm in arms.wanted(spec, matrix_on) if arm.huge_pages == "on"}
+    fragment_on = msgspec.structs.replace(spec.fragment, huge_pages=["off", "on"])
+    spec = msgspec.structs.replace(spec, fragment=fragment_on)
+    on = {arm.allocator for arm in arms.wanted(spec, fragment_on) if arm.huge_pages == "on"}
     assert on == ({"glibc", "tcmalloc"} if THP == "always" else {"glibc"})
     notes = " ".join(drawn(lambda _: 100, spec=spec).notes)
     assert ("tcmalloc cannot be told" in notes) == (THP != "always")

@@ -12,7 +12,7 @@ from samples import HOSTILE, ratio_of
 
 from reap.base.records import Estimate
 from reap.compare.levels.judge import inverse, judge
-from reap.compare.levels.records import Control, Luck
+from reap.compare.levels.records import Control, LayoutBias
 from reap.compare.levels.terminal import render
 from reap.launch.litter.level import LEVELS, custom
 
@@ -129,8 +129,8 @@ def controlled(preload: float, layouts: list[float]):
         preload=ratio_of("cpu", preload),
         emptied=ratio_of("cpu", 1.0),
     )
-    luck = Luck(variant="default", level="none", ratios=[ratio_of("cpu", each) for each in layouts])
-    return msgspec.structs.replace(result, controls=[control], luck=[luck])
+    bias = LayoutBias(variant="default", level="none", ratios=[ratio_of("cpu", each) for each in layouts])
+    return msgspec.structs.replace(result, controls=[control], layout_bias=[bias])
 
 
 def test_a_preload_that_makes_a_difference_is_said_before_anything_else():
@@ -230,4 +230,4 @@ def test_names_are_harmless():
         arms=[arm_of("default", bad, level, problem=bad if level == "adv1" else "") for level in LEVELS],
     )
     assert "\x1b" not in printed(result)
-    assert fields_of(fragmented_answer(result)).resilience is not None
+    assert fields_of(fragmented_answer(result)).fragmented_verdict is not None

@@ -2,9 +2,9 @@
 
 import msgspec
 import pytest
-from lab.test.compare.levels.matrices import PROFILE, drawn, fragmented, slow, spec_of
+from lab.test.compare.levels.experiments import PROFILE, drawn, fragmented, slow, spec_of
 
-from reap.compare.levels import run as matrix
+from reap.compare.levels import run as levels_run
 from reap.compare.levels import words
 from reap.compare.levels.judge import judge
 from reap.compare.levels.view import view
@@ -55,14 +55,14 @@ def test_an_arm_whose_clean_heap_says_nothing_says_nothing():
     clean = next(arm for arm in arms.arms(spec) if (arm.variant, arm.level) == ("naive", "adv0"))
     result = drawn(slow, spec=spec, dropped={clean.arm(): "it died"})
     assert result.arm("naive", "glibc", "adv0").problem == "it died"
-    assert result.arm("naive", "glibc", "adv3").problem == "at adv0, which it is held to: it died"
+    assert result.arm("naive", "glibc", "adv3").problem == "at adv0, to which it is compared: it died"
     assert "Without its own allocator" not in judge(result).paragraph
 
 
 def test_too_few_rounds_say_nothing():
     result = drawn(slow, rounds=1)
     assert all("too few" in arm.problem for arm in result.arms)
-    assert not matrix.differs(result)
+    assert not levels_run.differs(result)
 
 
 def failing(where, failure="malloc returned null"):
@@ -102,7 +102,7 @@ def test_a_control_that_ran_on_a_clean_heap_is_no_finding():
     assert judge(result).first == []
     said = "the control glibc, 3x0: it ran on a clean heap: malloc returned null"
     assert words.problems(result) == [said]
-    assert matrix.differs(result)
+    assert levels_run.differs(result)
 
 
 def test_no_ratio_is_to_an_arm_that_says_nothing():
@@ -110,7 +110,7 @@ def test_no_ratio_is_to_an_arm_that_says_nothing():
     result = drawn(slow, spec=spec, change=failing(lambda cell: cell.allocator == "glibc"))
     jemalloc = [arm for arm in result.arms if arm.allocator == "jemalloc"]
     assert not any(arm.to_allocator or arm.normalised or arm.sound for arm in jemalloc)
-    assert all("the baseline, which it is held to: it ran on" in arm.problem for arm in jemalloc)
+    assert all("the baseline, to which it is compared: it ran on" in arm.problem for arm in jemalloc)
     result = drawn(
         slow, spec=spec, change=failing(lambda cell: cell.variant == "custom" and cell.level == "adv3")
     )
@@ -126,10 +126,10 @@ def test_a_control_that_crashes_is_said_and_counts():
     result = drawn(slow, spec=spec, dropped=dropped, change=ending(lambda cell: cell.arm() == moved.arm()))
     (failed,) = result.failed_controls
     assert (failed.level, failed.layout, failed.same_exit) == ("adv0", 1, False)
-    assert [luck.ratios for luck in result.luck if luck.level == "adv0"] == [[]]
+    assert [each.ratios for each in result.layout_bias if each.level == "adv0"] == [[]]
     said = "the control glibc, adv0 in layout 1: the program was ended by SIGSEGV (in the warm-up)"
     assert words.problems(result) == [said]
-    assert matrix.differs(result)
+    assert levels_run.differs(result)
     assert drawn(slow, spec=spec, rounds=1).failed_controls == [], "too few rounds are no fault of theirs"
 
 
@@ -141,10 +141,10 @@ def test_a_control_that_says_something_else_counts_but_where_it_may_print_its_la
     assert (failed.level, failed.layout, failed.same_output) == (BARE, 0, False)
     assert "output differs from the baseline's" in failed.problem
     assert result.controls[0].preload is None
-    assert matrix.differs(result)
+    assert levels_run.differs(result)
     moved = drawn(slow, spec=spec, change=ending(lambda cell: cell.layout > 0, status=0, text="other"))
     assert moved.failed_controls == []
-    assert not matrix.differs(moved)
+    assert not levels_run.differs(moved)
 
 
 # Dies where its stack is moved.
@@ -153,12 +153,12 @@ def test_a_control_that_says_something_else_counts_but_where_it_may_print_its_la
 @pytest.mark.parametrize("failure", ["malloc returned null", ""])
 def test_an_arm_that_could_not_be_littered_counts(failure):
     result = drawn(slow, change=failing(lambda cell: cell.level == "adv3", failure))
-    assert matrix.differs(result)
+    assert levels_run.differs(result)
     arm = result.arm("naive", "glibc", "adv3")
     assert not arm.littered
     assert ("clean heap: malloc" if failure else "nothing was littered") in arm.problem
     assert result.arm("naive", "glibc", "adv0").littered
-    assert not matrix.differs(drawn(slow))
+    assert not levels_run.differs(drawn(slow))
 
 
 @pytest.mark.parametrize("wrong", [{"status": 139}, {"status": 0, "text": "other"}])
@@ -173,10 +173,10 @@ def test_a_sampled_run_that_fails_spoils_no_round(wrong):
     assert all(each.split for each in result.arms if each is not arm)
     (note,) = [note for note in result.notes if "time inside the allocator is unknown" in note]
     assert "naive, glibc, adv3" in note
-    assert not matrix.differs(result)
+    assert not levels_run.differs(result)
     clean = drawn(slow, more=[sampled], change=failing(lambda cell: cell.sampled and cell.level == "adv3"))
     assert [arm.level for arm in clean.arms if arm.sound and not arm.split] == ["adv3"] * 2
-    assert not matrix.differs(clean)
+    assert not levels_run.differs(clean)
     whole = drawn(slow, more=[sampled], change=failing(lambda cell: cell.level == "adv3"))
     assert not any("time inside" in note for note in whole.notes), "that it says nothing is said already"
 

@@ -1,14 +1,22 @@
-"""Programs on fragmented heaps: the arms of the matrix, its controls, and what one run does."""
+"""Programs on fragmented heaps: their arms, their controls, and what one run does."""
 
 import msgspec
 import pytest
-from lab.test.compare.levels.matrices import PROFILE, THREADS, fragmented, measured, runs_of, spec_of, target
+from lab.test.compare.levels.experiments import (
+    PROFILE,
+    THREADS,
+    fragmented,
+    measured,
+    runs_of,
+    spec_of,
+    target,
+)
 from programs import compile_c
 
 from reap.allocators import catalog
 from reap.base.errors import ReapError
 from reap.base.records import exactly
-from reap.compare.levels import run as matrix
+from reap.compare.levels import run as levels_run
 from reap.experiment import arms
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE
@@ -28,13 +36,13 @@ def test_levels_are_names_or_numbers():
             level.parse(wrong)
 
 
-def test_the_arms_are_the_matrix_and_its_controls():
+def test_the_arms_are_every_level_and_its_controls():
     spec = spec_of(how=fragmented("adv1,adv10", naive_environment={"NAIVE": "1"}, layouts=2))
     every = arms.arms(spec)
     assert len({arm.arm() for arm in every}) == len(every)
     first = every[0]
     assert (first.variant, first.allocator, first.level, first.layout) == ("custom", "glibc", "adv0", 0)
-    wanted = arms.wanted(spec, spec.matrix)
+    wanted = arms.wanted(spec, spec.fragment)
     assert len(wanted) == 2 * 2 * 3, "adv0 is among the levels, said or not"
     others = [(arm.variant, arm.allocator, arm.level, arm.layout) for arm in every if arm not in wanted]
     for variant in ("custom", "naive"):
@@ -57,14 +65,14 @@ def test_a_variant_may_be_run_over_some_allocators_alone():
 
 def test_more_rounds_than_an_experiment_was_to_have_are_of_its_figures_and_of_no_control(tmp_path):
     with Folder.create(tmp_path / "e", spec_of("glibc", fragmented(layouts=0))) as folder:
-        matrix.keep_profile(folder, PROFILE)
-        cost = matrix.cost(folder)
+        levels_run.keep_profile(folder, PROFILE)
+        cost = levels_run.cost(folder)
         assert all(run.warmup for run in folder.runs)
         assert cost.a_round > sum(run.seconds for run in folder.runs)  # the baseline twice
-        first = matrix.run(folder)
+        first = levels_run.run(folder)
         assert first.rounds == 2
         before = list(folder.runs)
-        more = matrix.run(folder, rounds=4)
+        more = levels_run.run(folder, rounds=4)
     assert more.rounds == 4
     runs = runs_of(tmp_path)
     assert runs[: len(before)] == before
@@ -72,19 +80,19 @@ def test_more_rounds_than_an_experiment_was_to_have_are_of_its_figures_and_of_no
     assert {run.cell.level for run in runs[len(before) :]} == {"adv0", "adv3"}
     assert {run.cell.repeat for run in runs[len(before) :]} == {2, 3}
     with Folder.resume(tmp_path / "e") as folder:
-        assert matrix.run(folder).rounds == 4  # none is lost where it goes on as it began
+        assert levels_run.run(folder).rounds == 4  # none is lost where it goes on as it began
 
 
 def test_one_variant_and_one_allocator_are_enough_but_not_one_level():
     spec = spec_of("glibc", fragmented())
-    assert len(arms.wanted(spec, spec.matrix)) == 2
+    assert len(arms.wanted(spec, spec.fragment)) == 2
     with pytest.raises(ReapError, match="no level litters the heap"):
         spec_of("glibc", fragmented("adv0"))
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    where = tmp_path_factory.mktemp("matrix")
+    where = tmp_path_factory.mktemp("levels")
     return measured(where), runs_of(where), where
 
 
@@ -108,7 +116,7 @@ def test_every_variant_runs_under_every_allocator_at_every_level(whole):
     assert bare
     assert not any(run.laid for run in bare)
     assert result.notes == []
-    assert not matrix.differs(result)
+    assert not levels_run.differs(result)
 
 
 def test_the_controls_are_always_run(whole):
@@ -117,8 +125,8 @@ def test_the_controls_are_always_run(whole):
         (variant, allocator) for variant in ("custom", "naive") for allocator in ("glibc", "jemalloc")
     ]
     assert all(each.preload and each.emptied for each in result.controls)
-    assert all(len(luck.ratios) == 1 for luck in result.luck)
-    assert {(luck.variant, luck.level) for luck in result.luck} == {
+    assert all(len(each.ratios) == 1 for each in result.layout_bias)
+    assert {(each.variant, each.level) for each in result.layout_bias} == {
         (variant, name) for variant in ("custom", "naive") for name in (BARE, "adv0")
     }
     emptied = [run for run in runs if run.cell.level == "3x0"]
@@ -129,13 +137,13 @@ def test_the_controls_are_always_run(whole):
 def test_heaps_are_littered_as_one_chooses(tmp_path):
     chosen = {"seed": 7, "order": "reversed", "touch": False, "children": True}
     spec = spec_of("glibc", fragmented(**chosen, layouts=0))
-    litter = spec.matrix.litter(PROFILE, LEVELS["adv3"])
+    litter = spec.fragment.litter(PROFILE, LEVELS["adv3"])
     assert {name: getattr(litter, name) for name in chosen} == chosen
     with Folder.create(tmp_path / "e", spec) as folder:
         arm = next(arm for arm in arms.arms(spec) if arm.level == "adv3")
         seen = Starter(folder, PROFILE).start(arm, probe=False).laid
     touched = littering.run(
-        Launch(argv=[target()], program=target()), spec.matrix.litter(PROFILE, LEVELS["adv3"])
+        Launch(argv=[target()], program=target()), spec.fragment.litter(PROFILE, LEVELS["adv3"])
     )
     assert seen.kept_bytes == touched.litterings[0].kept_bytes, "by the same seed"
 
@@ -184,7 +192,7 @@ def test_where_the_time_goes_is_sampled_for_each_arm(whole):
 def test_a_finished_experiment_runs_nothing_again(whole):
     result, runs, where = whole
     with Folder.resume(where / "e") as folder:
-        assert matrix.run(folder) == result
+        assert levels_run.run(folder) == result
     assert runs_of(where) == runs
 
 
@@ -196,7 +204,7 @@ def test_a_killed_experiment_goes_on_with_its_profile(whole, tmp_path):
     lines = (where / "e" / "runs.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "e" / "runs.jsonl").write_bytes(b"".join(lines[:-7]) + lines[-7][:40])
     with Folder.resume(tmp_path / "e") as folder:
-        again = matrix.run(folder)
+        again = levels_run.run(folder)
     after = runs_of(tmp_path)
     assert after[: len(runs) - 7] == runs[:-7]
     assert [run.cell for run in after] == [run.cell for run in runs]
@@ -211,15 +219,15 @@ def test_the_sizes_are_those_of_the_naive_variant(tmp_path):
 
 
 @pytest.mark.timed
-def test_every_thread_of_a_matrix_is_littered(tmp_path):
-    threads = compile_c("matrix-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
+def test_every_thread_of_a_program_is_littered(tmp_path):
+    threads = compile_c("levels-threads", THREADS, ["-O1", "-fno-builtin", "-pthread"])
     profile = msgspec.structs.replace(PROFILE, threads=4)
     chosen = catalog.parse("glibc,jemalloc")
     spec = specify([threads], chosen, conditions=Conditions(runs=2), fragmented=fragmented(layouts=0))
     for attempt in "abc":  # a thread that gets no processor for a third of a second is not waited for
         with Folder.create(tmp_path / attempt, spec) as folder:
-            matrix.keep_profile(folder, profile)
-            result = matrix.run(folder)
+            levels_run.keep_profile(folder, profile)
+            result = levels_run.run(folder)
         if not result.notes:
             break
     assert [arm.problem for arm in result.arms] == [""] * 4
@@ -241,7 +249,7 @@ def test_a_variant_that_crashes_is_reported_and_the_other_goes_on(tmp_path):
     for arm in result.arms:
         assert ("SIGABRT" in arm.problem) == (arm.variant == "naive"), arm.problem
         assert bool(arm.normalised) == (arm.variant == "custom")
-    assert matrix.differs(result)
+    assert levels_run.differs(result)
     crashed = [run for run in runs_of(tmp_path) if run.cell.variant == "naive"]
     assert all(run.warmup for run in crashed), "it is not run again"
 
@@ -252,7 +260,7 @@ def test_a_variant_that_says_something_else_is_not_compared(tmp_path):
     )
     for arm in result.arms:
         assert ("output" in arm.problem) == (arm.variant == "naive")
-    assert matrix.differs(result)
+    assert levels_run.differs(result)
 
 
 def test_a_level_that_does_not_fit_is_refused_before_anything_runs(tmp_path):

@@ -11,17 +11,19 @@ from rich.console import Console
 from samples import HOSTILE, around, exactly_paired, machine, ratio_of
 
 from reap.allocators.records import Allocator
+from reap.base import units
 from reap.compare.levels.records import FailedControl
 from reap.draw.bars import Bar, draw
 from reap.experiment.folder import read_runs
 from reap.experiment.runner import Listener
 from reap.launch.records import Misses
-from reap.study import measuring, pacing
+from reap.study import figures, measuring, pacing
 from reap.study import page as reporter
 from reap.study.folder import begin
 from reap.study.ismm2026 import run as ismm2026
 from reap.study.ismm2026 import slowdowns
 from reap.study.ismm2026.judge import judge
+from reap.study.ismm2026.view import view
 from reap.study.ismm2026.words import answers
 from reap.study.judging import best_ratio
 from reap.study.records import Measured, Plan, Study
@@ -220,6 +222,35 @@ def test_the_page_shows_all_of_it(tmp_path):
     assert "not measured: absent" in out.getvalue()
 
 
+def test_the_artefact_s_figures_stand_beside_ours():
+    """A workload stands for its program alone; what was not measured is a dash, not a figure."""
+    ours = measured(
+        "mudlle",
+        arms={
+            ("naive", "glibc", "adv0"): {"to_custom": {"cpu": exactly_paired(1.51)}},
+            ("naive", "glibc", "adv3"): {"slowdown": {"cpu": exactly_paired(2.02)}},
+            ("custom", "glibc", "adv3"): {"slowdown": {"cpu": exactly_paired(1.03)}},
+        },
+    )
+    study = study_of(ours)
+    (table,) = [each for each in view(study).tables if each.title.startswith("Paper, artefact, here.")]
+    assert "Xeon Gold 6430" in table.title
+    assert "machines differ" in table.title
+    rows = {(row[0], row[3]): row for row in table.rows}
+    assert len(rows) == 8 * 3
+    row = rows["mudlle", "glibc"]
+    assert row[2] == "mudlle"
+    assert row[1].startswith("15 % (mimalloc)")
+    theirs, here = row[4::2], row[5::2]
+    assert [each.split()[0] for each in theirs] == ["1.362", "1.717", "1.009"]
+    assert here == ["1.510", "2.02", "1.030"]
+    assert rows["boxed-sim", "glibc"][5::2] == [units.UNKNOWN] * 3
+    lines = [row for row in csv.DictReader(io.StringIO(figures.table(study))) if row["part"] == "artefact"]
+    assert len(lines) == 8 * 3 * 3
+    assert lines[0]["workload"] == "boxed-sim"
+    assert lines[0]["figure"] == "elapsed naive to custom, clean heap"
+
+
 def swept(times, first, last):
     """At three occupancies of Figure 3: CPU time, and misses of both levels at the lowest and the highest."""
     levels = {"adv0": 1.0, "adv1": times[0], "adv3": times[1]}
@@ -273,7 +304,7 @@ def test_a_region_that_is_slowed_has_its_causes():
 
 
 def test_the_page_says_what_its_figures_rest_on():
-    """Found by review: notes, failed controls, luck and what an arm says against itself were nowhere."""
+    """Found by review: notes, failed controls, layout bias and the doubts of an arm were nowhere."""
     one = measured()
     failed = FailedControl(
         variant="custom",
@@ -325,7 +356,7 @@ def test_what_is_drawn_can_be_had_as_csv(tmp_path):
     reporter.write(study_of(slow, naive_to_custom(1.3), occupancy=[occupied]), tmp_path)
     with (tmp_path / "figures.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
-    assert {line["part"] for line in lines} == {"workloads", "occupancy", "sizes", "conclusions"}
+    assert {line["part"] for line in lines} == {"workloads", "occupancy", "sizes", "artefact", "conclusions"}
     found = {(line["workload"], line["variant"], line["level"], line["figure"]): line for line in lines}
     slowdown = found["chart-parser", "naive", "adv3", "cpu slowdown"]
     assert [float(slowdown[each]) for each in ("value", "low", "high")] == pytest.approx([1.8, 1.795, 1.805])

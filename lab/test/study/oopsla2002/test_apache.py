@@ -139,7 +139,9 @@ def site():
 
 @pytest.mark.workloads
 def test_a_server_ends_with_its_client(site):
-    done = served(site, sys.executable, card.find("apache") / "load.py", site / "requests.txt")
+    done = served(
+        site, sys.executable, card.find("apache").parent / "common" / "load.py", site / "requests.txt"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("43 requests, ")
 

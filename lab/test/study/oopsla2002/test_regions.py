@@ -17,6 +17,8 @@ from reap.study.records import Buffers, Curve, Measured, Peers, Plan, Point, Stu
 from reap.workloads import card, preparation, provision
 from reap.workloads import run as workload
 
+FROM_SOURCE = ("vmalloc", "oopsla-reap")
+"""Peers whose library is built when the workload is prepared."""
 PLAN = Plan(study="oopsla2002", mode="quick", workloads=[], allocators=["glibc"])
 ROUNDS = 5
 
@@ -76,7 +78,8 @@ def test_reaps_are_held_to_peers_that_free_single_objects_too():
 def test_a_peer_that_is_not_installed_is_left_out_with_the_reason(monkeypatch):
     monkeypatch.setattr(packages, "lacking", lambda names: [name for name in names if "talloc" in name])
     described = card.load(peers.WORKLOAD)
-    assert card.absent(described) == {"talloc": ["libtalloc2"]}
+    assert preparation.absent(described)["talloc"] == ["libtalloc2"]
+    assert preparation.absent(described).keys() <= {"talloc", *FROM_SOURCE}
     # The program itself can run, and what is lacking is installed when it is prepared.
     assert measuring.lacking(described) == ""
     monkeypatch.setattr(apt, "simulated", lambda _: ([], []))
@@ -88,12 +91,12 @@ def test_a_peer_that_is_not_installed_is_left_out_with_the_reason(monkeypatch):
 def test_the_card_s_peers_are_those_that_the_study_tells_apart():
     described = card.load(peers.WORKLOAD)
     assert set(described.peers) == {
-        "apr", "talloc", "mimalloc", "jemalloc", "pmr-monotonic", "pmr-pool"
+        "apr", "talloc", "mimalloc", "jemalloc", "pmr-monotonic", "pmr-pool", *FROM_SOURCE
     }  # fmt: skip
     assert list(described.variants) == [peers.OWN, peers.REAP, peers.EMULATED]
     assert set(card.load(buffers.WORKLOAD).variants) == set(buffers.MEMORIES)
-    with pytest.raises(ReapError, match="no variant 'vmalloc'") as caught:
-        preparation.prepare(peers.WORKLOAD, "vmalloc")
+    with pytest.raises(ReapError, match="no variant 'windows-heap'") as caught:
+        preparation.prepare(peers.WORKLOAD, "windows-heap")
     assert "pmr-pool" in caught.value.hint
 
 
@@ -143,7 +146,7 @@ def test_all_peers_that_are_installed_print_the_same(cache):
     tried = workload.try_variants(peers.WORKLOAD, scale=described.quick_scale, cache=cache)
     expected = [
         *described.variants,
-        *(each for each in described.peers if each not in card.absent(described)),
+        *(each for each in described.peers if each not in preparation.absent(described)),
     ]
     assert [each.variant for each in tried] == expected
 
@@ -180,7 +183,7 @@ def test_figure_6_is_measured_and_goes_on(tmp_path, monkeypatch):
     assert measured.result.variants[-1] == "naive"
     assert all(arm.same_output for arm in measured.result.arms)
     assert measuring.measure(work, 2, Listener()) == measured
-    assert peers.of(measured).left_out.keys() == card.absent(measured.card).keys()
+    assert peers.of(measured).left_out.keys() == preparation.absent(measured.card).keys()
 
 
 def test_a_study_has_them_by_name():

@@ -5,12 +5,14 @@
 #include <type_traits>
 
 #include "reap/core/mode.h"
+#include "reap/core/secret.h"
 
 namespace reap::inline REAP_MODE {
 
 /// Detects overwriting of a record that lies among a program's objects. A seal is a word of the record, a
 /// hash of its address and of its other words. With it checked mode finds an overwritten record before it
-/// follows a link in it. Not a secret: it is for mistakes, not for attackers.
+/// follows a link in it. In checked mode not a secret: it is for mistakes, not for attackers. In hardened
+/// mode it needs the secret of the process.
 ///
 /// A record has a Seal as its last member, `seal`, and a `seal_of()` that hashes all its other words.
 class Seal {
@@ -19,6 +21,7 @@ class Seal {
     template <class... Words>
     static std::uint64_t of(const void *record, Words... words) noexcept {
         std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(record) ^ 0x9E3779B97F4A7C15U;
+        if constexpr (hardened) mixed ^= Secret::of_process();
         ((mixed = (mixed ^ word(words)) * 0xD6E8FEB86659FD93U, mixed ^= mixed >> 32U), ...);
         return mixed;
     }
@@ -66,5 +69,7 @@ class NoSeal {
 
 /// The seal member of a record, for checked mode.
 using CheckedSeal = std::conditional_t<checked, Seal, NoSeal>;
+/// The same, for hardened mode too: of records that have the address of code.
+using CodeSeal = std::conditional_t<checked || hardened, Seal, NoSeal>;
 
 } // namespace reap::inline REAP_MODE

@@ -291,7 +291,8 @@ class ArrayMembers : public TypedMembers<Layer> {
             detail::construct_array<T>(layer, place, count, static_cast<const Arguments &>(arguments)...);
         memory.data = nullptr;
         if constexpr (Block::has_record)
-            layer.link(::new (Block::place_of_record(first, count)) typename Block::Record(first, count));
+            layer.link(::new (Block::place_of_record(first, count)) typename Block::Record(first, count),
+                       data);
         return first;
     }
 

@@ -15,7 +15,7 @@ extern "C" {
  * null, is then set to the size of the value.
  *
  * - "version", "library": const char *, of the library, as "0.1.0"; "libreap-malloc".
- * - "stats.NAME": size_t, a figure of malloc's heap. Each call looks anew.
+ * - "stats.NAME": size_t, a figure of malloc's heap. Each call reads it again.
  * - "stats.json": char [], all figures of one moment, as a JSON object that ends with a null character.
  * - "settings.NAME": size_t, in bytes, as the library was built.
  * - "purge": size_t. Returns to the system what nothing is in, as malloc_trim(), whether or not the value is

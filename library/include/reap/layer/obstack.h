@@ -120,7 +120,7 @@ class Obstack : public ArrayMembers<Obstack<Upstream, Granule>> {
         memory.data = nullptr;
         if constexpr (!std::is_trivially_destructible_v<T>) {
             node->cleanup.run = [](Cleanup *self) { Node::object_of(self)->~T(); };
-            link(&node->cleanup);
+            link(&node->cleanup, data);
         }
         return object;
     }
@@ -313,7 +313,7 @@ class Obstack : public ArrayMembers<Obstack<Upstream, Granule>> {
     void end_growth() noexcept;
     void give_back(void *object, std::size_t size) noexcept;
     [[gnu::noinline]] bool free_from_any(void *object) noexcept;
-    void link(Cleanup *cleanup) noexcept {
+    void link(Cleanup *cleanup, const void * /*block*/) noexcept {
         cleanup->older = cleanups_;
         cleanups_ = cleanup;
         floor_ = current_;

@@ -96,12 +96,28 @@ struct ReapState {
             return Seal::of(this, older, newer, size, alignment, lead, serial);
         }
     };
+    /// The block that a cleanup lies in, for hardened mode; checked mode looks for it when a block is freed.
+    class KnownBlock {
+      public:
+        void set(const void *block) noexcept { block_ = block; }
+        [[nodiscard]] const void *get() const noexcept { return block_; }
+
+      private:
+        const void *block_ = nullptr;
+    };
+    struct UnknownBlock {
+        static void set(const void * /*block*/) noexcept {}
+        static const void *get() noexcept { return nullptr; }
+    };
     struct Cleanup {
         void (*run)(Cleanup *self) = nullptr;
         Cleanup *older = nullptr;
         Cleanup *newer = nullptr;
-        [[no_unique_address]] CheckedSeal seal{};
-        [[nodiscard]] std::uint64_t seal_of() const noexcept { return Seal::of(this, run, older, newer); }
+        [[no_unique_address]] std::conditional_t<hardened, KnownBlock, UnknownBlock> block{};
+        [[no_unique_address]] CodeSeal seal{};
+        [[nodiscard]] std::uint64_t seal_of() const noexcept {
+            return Seal::of(this, run, older, newer, block.get());
+        }
     };
     struct MarkRecord {
         MarkRecord *older;
@@ -419,7 +435,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         memory.data = nullptr;
         if constexpr (!std::is_trivially_destructible_v<T>) {
             node->cleanup.run = [](Cleanup *self) { Node::object_of(self)->~T(); };
-            link(&node->cleanup);
+            link(&node->cleanup, data);
         }
         return object;
     }
@@ -891,22 +907,32 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         return small != 0 ? small : header_of(const_cast<void *>(block))->size;
     }
 
-    void link(Cleanup *cleanup) noexcept {
+    void link(Cleanup *cleanup, const void *block) noexcept {
         cleanup->older = known().cleanups;
         cleanup->newer = nullptr;
-        CheckedSeal::set(*cleanup);
+        cleanup->block.set(block);
+        CodeSeal::set(*cleanup);
         set_newer(cleanup->older, cleanup);
         rare().cleanups = cleanup;
     }
     static void set_newer(Cleanup *cleanup, Cleanup *newer) noexcept {
-        if (cleanup == nullptr || !CheckedSeal::holds(*cleanup)) return; // stays as it is, to be found
+        if (cleanup == nullptr || !CodeSeal::holds(*cleanup)) return; // stays as it is, to be found
         cleanup->newer = newer;
-        CheckedSeal::set(*cleanup);
+        CodeSeal::set(*cleanup);
     }
     static void unlink(Rare &rare, Cleanup *cleanup) noexcept;
-    /// Whether a cleanup is as create() made it. If not, all cleanups are abandoned: destructors do not run.
+    /// Whether a cleanup is as create() made it, in a block that was not freed since. If not, all cleanups
+    /// are abandoned: destructors do not run.
     bool is_linked(const Cleanup *cleanup) noexcept {
-        if constexpr (checked) return CheckedSeal::holds(*cleanup) || give_up_cleanups();
+        if constexpr (checked || hardened) {
+            if (!CodeSeal::holds(*cleanup)) return give_up_cleanups(Misuse::corruption, cleanup);
+        }
+        if constexpr (hardened) {
+            const void *const block = cleanup->block.get();
+            const bool has_byte = is_marked() && Shadow::offset_of(block) != 0;
+            if (has_byte && Shadow::is_free_block(block))
+                return give_up_cleanups(Misuse::skipped_destructor, block);
+        }
         return true;
     }
     /// Rewinds to a mark; null: frees everything. In place and inline: a destructor may use this reap, and
@@ -965,7 +991,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     [[nodiscard]] bool is_sealed() const noexcept;
     void seal_chunks() noexcept;
     void mend() noexcept;
-    bool give_up_cleanups() noexcept;
+    bool give_up_cleanups(Misuse why, const void *where) noexcept;
 
     static constexpr ReapOptions default_options{};
     union {

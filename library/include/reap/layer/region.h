@@ -215,7 +215,7 @@ class Region : private detail::RegionState, public ArrayMembers<Region<Upstream,
             node->run = [](Cleanup *self) {
                 std::launder(reinterpret_cast<T *>(static_cast<Node *>(self)->storage))->~T();
             };
-            link(node);
+            link(node, data);
             return object;
         }
     }
@@ -437,7 +437,7 @@ class Region : private detail::RegionState, public ArrayMembers<Region<Upstream,
     void adopt(Allocation got) noexcept;
     void enter(Chunk *chunk) noexcept;
     void leave(Chunk *chunk) noexcept;
-    void link(Cleanup *cleanup) noexcept {
+    void link(Cleanup *cleanup, const void * /*block*/) noexcept {
         cleanup->older = cleanups_;
         cleanups_ = cleanup;
         alone_ = nullptr;

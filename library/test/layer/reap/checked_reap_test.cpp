@@ -178,7 +178,7 @@ TEST_P(CheckedReapRecord, ThatWasWrittenOverIsFoundAndNotFollowed) {
     reap.trim();
     reap.reset();
     MisuseLog::take();
-    EXPECT_TRUE(reap.check()) << "it has begun anew";
+    EXPECT_TRUE(reap.check()) << "it starts again";
     for (int number = 0; number < 1000; ++number) fill(reap.allocate(100), 1, 100);
     EXPECT_TRUE(reap.check());
     EXPECT_EQ(MisuseLog::take(), Kinds{});

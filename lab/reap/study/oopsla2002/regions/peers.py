@@ -14,7 +14,7 @@ from reap.study import claims
 from reap.study.judging import Judged, estimate, finding, quotient, side
 from reap.study.measuring import Work
 from reap.study.records import Conclusion, Finding, Measured, Mode, Peers
-from reap.workloads import card
+from reap.workloads import card, preparation
 
 WORKLOAD = "region-compiler"
 OWN, REAP, EMULATED = "custom", "reap", "naive"
@@ -24,13 +24,13 @@ OWN, REAP, EMULATED = "custom", "reap", "naive"
 def work(place: Path, mode: Mode) -> Work:
     """Its own region, a reap, the emulator, and the peers that are installed."""
     described = card.load(WORKLOAD)
-    missing = card.absent(described)
+    missing = preparation.absent(described)
     return Work(
         place=place,
         described=described,
         mode=mode,
         allocators=[Allocator(name=DEFAULT)],
-        heaps=AskedFragment(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False),
+        fragment=AskedFragment(levels=[LEVELS["adv0"]], clean=True, layouts=0, controls=False),
         peers=[name for name in described.peers if name not in missing],
     )
 
@@ -38,7 +38,7 @@ def work(place: Path, mode: Mode) -> Work:
 def of(measured: Measured) -> Peers:
     """What was measured, and why some peers were not."""
     again = f"is not installed here (reap workloads prepare --yes {WORKLOAD})"
-    missing = card.absent(measured.card)
+    missing = preparation.absent(measured.card)
     return Peers(
         measured=measured,
         left_out={name: f"{', '.join(lacking)} {again}" for name, lacking in missing.items()},

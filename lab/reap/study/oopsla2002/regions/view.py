@@ -50,8 +50,8 @@ def figures(study: Study) -> list[FigureView]:
         shown += [
             FigureView(
                 "Figure 6. Allocators with the semantics of regions: CPU time",
-                "The same program and the same objects, from each; to its own region. The paper's peers, "
-                f"Windows Heaps and Vmalloc, are not here; those of today are in their place. {why}",
+                "The same program and the same objects, from each; to its own region. Of the paper's peers, "
+                f"Vmalloc is here and Windows Heaps are not. {why}",
                 _bars(peers, "cpu", "CPU time"),
             ),
             FigureView(

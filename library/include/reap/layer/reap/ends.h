@@ -130,12 +130,12 @@ template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::unlink(Rare &rare, Cleanup *cleanup) noexcept {
     if (cleanup->newer == nullptr) {
         rare.cleanups = cleanup->older;
-    } else if (CheckedSeal::holds(*cleanup->newer)) {
+    } else if (CodeSeal::holds(*cleanup->newer)) {
         cleanup->newer->older = cleanup->older;
-        CheckedSeal::set(*cleanup->newer);
+        CodeSeal::set(*cleanup->newer);
     }
     set_newer(cleanup->older, cleanup->newer);
-    CheckedSeal::end(*cleanup);
+    CodeSeal::end(*cleanup);
     for (MarkRecord *record = rare.marks; record != nullptr; record = record->older) {
         if (record->cleanups != cleanup) continue;
         record->cleanups = cleanup->older;

@@ -52,8 +52,8 @@ void Reap<Upstream, Granule, Window, S>::mend() noexcept {
 
 /// Returns false.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
-bool Reap<Upstream, Granule, Window, S>::give_up_cleanups() noexcept {
-    report_corruption();
+bool Reap<Upstream, Granule, Window, S>::give_up_cleanups(Misuse why, const void *where) noexcept {
+    report_misuse({why, where, 0, name});
     rare().cleanups = nullptr;
     for (MarkRecord *record = known().marks; record != nullptr; record = record->older) {
         record->cleanups = nullptr;
@@ -62,7 +62,7 @@ bool Reap<Upstream, Granule, Window, S>::give_up_cleanups() noexcept {
     return false;
 }
 
-/// Verifies the free blocks of a chunk before they are filled anew. Their links are forgotten by then.
+/// Verifies the free blocks of a chunk before they are filled again. Their links are forgotten by then.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::open_free(const Chunk *chunk) noexcept {
     const bool good = walk(chunk, [](std::byte *block, std::size_t size, bool free) {
@@ -139,7 +139,7 @@ void Reap<Upstream, Granule, Window, S>::guarded_deallocate(void *object, std::s
     mend();
     if (!check_live(object, size)) return;
     for (const Cleanup *cleanup = known().cleanups; cleanup != nullptr; cleanup = cleanup->older) {
-        if (!CheckedSeal::holds(*cleanup)) break;
+        if (!CodeSeal::holds(*cleanup)) break;
         if (distance(object, cleanup) < guard::size_of(object))
             return report_misuse({Misuse::skipped_destructor, object, guard::size_of(object), name});
     }

@@ -131,7 +131,7 @@ template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::check() const noexcept {
     if (!is_sealed()) return report_corruption();
     for (const Cleanup *cleanup = known().cleanups; cleanup != nullptr; cleanup = cleanup->older)
-        if (!CheckedSeal::holds(*cleanup)) return report_corruption();
+        if (!CodeSeal::holds(*cleanup)) return report_corruption();
     bool good = ledger_.verify(name);
     std::size_t held = 0;
     std::size_t free = 0;

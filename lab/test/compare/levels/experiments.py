@@ -8,7 +8,7 @@ from programs import compile_c
 
 from reap.allocators import catalog
 from reap.base.records import exactly
-from reap.compare.levels import run as matrix
+from reap.compare.levels import run as levels_run
 from reap.experiment import arms
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import BARE, Laid, Run, Samples
@@ -90,8 +90,8 @@ def spec_of(allocators="glibc,jemalloc", how=None, **options):
 def measured(where: Path, profile=PROFILE, **options):
     with Folder.create(where / "e", spec_of(**options)) as folder:
         if profile:
-            matrix.keep_profile(folder, profile)
-        return matrix.run(folder)
+            levels_run.keep_profile(folder, profile)
+        return levels_run.run(folder)
 
 
 def runs_of(where: Path) -> list[Run]:
@@ -107,7 +107,7 @@ def drawn(cpu, resident=lambda _cell: 0, rounds=6, spec=None, dropped=None, chan
     runs = []
     for number in range(-1, rounds):
         cells = arms.arms(spec)
-        beyond = [kind(arm) for kind in more for arm in arms.wanted(spec, spec.matrix)]
+        beyond = [kind(arm) for kind in more for arm in arms.wanted(spec, spec.fragment)]
         control = msgspec.structs.replace(cells[0], control=True)
         for cell in [*cells, *([control] if number >= 0 else beyond)]:
             here = msgspec.structs.replace(cell, repeat=max(number, 0))
@@ -133,7 +133,7 @@ def drawn(cpu, resident=lambda _cell: 0, rounds=6, spec=None, dropped=None, chan
                 samples=Samples(all=1000, inside=200, kernel=True) if cell.sampled else None,
             )
             runs.append(change(run))
-    return matrix.draw(spec, PROFILE, runs, dropped or {})
+    return levels_run.draw(spec, PROFILE, runs, dropped or {})
 
 
 def slow(cell):

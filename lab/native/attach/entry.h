@@ -1,0 +1,26 @@
+// The first instructions of a function: where in them a probe costs least, and whether they lead elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace reap::native {
+
+struct ProbeSpot {
+    size_t skipped = 0;    // bytes behind the function's entry
+    bool emulated = false; // the kernel emulates the instruction there: no step of its own is needed
+};
+
+// Behind instructions that change neither the stack pointer, nor registers that a function has to keep, nor
+// the first argument, nor (with `arguments`) the second and third. A probe on an instruction that the kernel
+// does not emulate costs two exceptions in place of one. The entry itself where nothing better is known.
+ProbeSpot cheapest_spot(std::span<const unsigned char> code, bool arguments);
+
+// Of a function that is a jump alone: how far the target lies from its entry; 0 for others.
+int64_t jump_distance(std::span<const unsigned char> code);
+
+// Whether this is a stub that jumps through the table of the dynamic linker.
+bool is_stub(std::span<const unsigned char> code);
+
+} // namespace reap::native

@@ -1,0 +1,150 @@
+#include "attach/probes.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "attach/failure.h"
+
+namespace reap::native {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kRingBytes = size_t{8} << 20;
+
+int bpf(bpf_cmd command, bpf_attr &attributes) {
+    return static_cast<int>(syscall(SYS_bpf, command, &attributes, sizeof attributes));
+}
+
+int make_map(bpf_map_type type, uint32_t key, uint32_t value, uint32_t entries, uint32_t flags) {
+    bpf_attr attributes{};
+    attributes.map_type = type;
+    attributes.key_size = key;
+    attributes.value_size = value;
+    attributes.max_entries = entries;
+    attributes.map_flags = flags;
+    const int map = bpf(BPF_MAP_CREATE, attributes);
+    if (map < 0) throw AttachFailure("bpf", errno);
+    return map;
+}
+
+int load(const std::vector<bpf_insn> &code) {
+    bpf_attr attributes{};
+    attributes.prog_type = BPF_PROG_TYPE_KPROBE;
+    attributes.insns = reinterpret_cast<uint64_t>(code.data());
+    attributes.insn_cnt = static_cast<uint32_t>(code.size());
+    attributes.license = reinterpret_cast<uint64_t>("Dual MIT/GPL");
+    const int program = bpf(BPF_PROG_LOAD, attributes);
+    if (program < 0) throw AttachFailure("bpf", errno);
+    return program;
+}
+
+template <class Memory>
+Memory *map_memory(int descriptor, size_t length, int protection, size_t offset) {
+    void *memory = ::mmap(nullptr, length, protection, MAP_SHARED, descriptor, static_cast<off_t>(offset));
+    if (memory == MAP_FAILED) throw AttachFailure("bpf", errno);
+    return static_cast<Memory *>(memory);
+}
+
+uint32_t uprobe_type() {
+    std::ifstream file("/sys/bus/event_source/devices/uprobe/type");
+    uint32_t type = 0;
+    if (!(file >> type)) throw AttachFailure("uprobes", 0);
+    return type;
+}
+
+} // namespace
+
+Probes::Probes(pid_t process, std::vector<ProbePlace> places) {
+    const uint32_t type = uprobe_type();
+    if (places.size() > kMostProbes) places.resize(kMostProbes);
+    const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+    (void)::setrlimit(RLIMIT_MEMLOCK, &unlimited); // kernels before 5.11 count maps against it
+    try {
+        state_map_ = make_map(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(ProbeState), 1, BPF_F_MMAPABLE);
+        ring_map_ = make_map(BPF_MAP_TYPE_RINGBUF, 0, 0, kRingBytes, 0);
+        state_ = map_memory<ProbeState>(state_map_, kPage, PROT_READ | PROT_WRITE, 0);
+        consumed_ = map_memory<uint64_t>(ring_map_, kPage, PROT_READ | PROT_WRITE, 0);
+        produced_ = map_memory<unsigned char>(ring_map_, kPage + 2 * kRingBytes, PROT_READ, kPage);
+        for (uint32_t probe = 0; probe < places.size(); ++probe) {
+            const ProbePlace &place = places[probe];
+            programs_.push_back(load(assemble_probe(probe, place.kind, state_map_, ring_map_)));
+            holders_.push_back(std::make_unique<Holder>(
+                Holder::Probe{process, type, place.file, place.offset, programs_.back()}));
+        }
+    } catch (...) {
+        close_all();
+        throw;
+    }
+    static_assert(sizeof(ProbeState) <= kPage);
+}
+
+Probes::~Probes() {
+    remove();
+    close_all();
+}
+
+void Probes::close_all() {
+    holders_.clear();
+    for (const int program : programs_) ::close(program);
+    if (produced_ != nullptr) ::munmap(produced_, kPage + 2 * kRingBytes);
+    if (consumed_ != nullptr) ::munmap(consumed_, kPage);
+    if (state_ != nullptr) ::munmap(state_, kPage);
+    if (ring_map_ >= 0) ::close(ring_map_);
+    if (state_map_ >= 0) ::close(state_map_);
+}
+
+void Probes::set() {
+    count(false);
+    set_ = true;
+    for (const auto &holder : holders_) holder->ask(true);
+    Holder::Answer failed;
+    for (const auto &holder : holders_) {
+        const Holder::Answer answer = holder->answer();
+        if (answer.error != 0) failed = answer;
+    }
+    if (failed.error != 0) {
+        remove();
+        throw AttachFailure(failed.by_bpf != 0 ? "bpf" : "perf", failed.error);
+    }
+    count(true);
+}
+
+void Probes::remove() {
+    if (!set_) return;
+    count(false);
+    set_ = false;
+    for (const auto &holder : holders_) holder->ask(false);
+    for (const auto &holder : holders_) (void)holder->answer();
+}
+
+void Probes::count(bool on) noexcept { __atomic_store_n(&state_->counting, on ? 1 : 0, __ATOMIC_RELAXED); }
+
+void Probes::sample(double chance) noexcept {
+    __atomic_store_n(&state_->chance, static_cast<uint64_t>(chance * 0x1p32), __ATOMIC_RELAXED);
+}
+
+void Probes::drain(const std::function<void(const ProbeSample &)> &take) {
+    const unsigned char *data = produced_ + kPage;
+    const uint64_t end = __atomic_load_n(reinterpret_cast<uint64_t *>(produced_), __ATOMIC_ACQUIRE);
+    uint64_t at = *consumed_;
+    while (at < end) {
+        const unsigned char *record = data + at % kRingBytes;
+        const uint32_t head = __atomic_load_n(reinterpret_cast<const uint32_t *>(record), __ATOMIC_ACQUIRE);
+        if ((head & BPF_RINGBUF_BUSY_BIT) != 0) break; // still being written
+        const uint32_t length = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+        if ((head & BPF_RINGBUF_DISCARD_BIT) == 0 && length >= sizeof(ProbeSample)) {
+            take(*reinterpret_cast<const ProbeSample *>(record + BPF_RINGBUF_HDR_SZ));
+        }
+        at += (BPF_RINGBUF_HDR_SZ + length + 7) & ~UINT64_C(7);
+        __atomic_store_n(consumed_, at, __ATOMIC_RELEASE);
+    }
+}
+
+} // namespace reap::native

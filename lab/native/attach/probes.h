@@ -1,0 +1,64 @@
+// Probes on functions of a running process: uprobes through perf_event_open, each with a BPF program.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "attach/holder.h"
+#include "attach/program.h"
+
+namespace reap::native {
+
+struct ProbePlace {
+    int file = -1;       // open
+    uint64_t offset = 0; // of the function in it
+    ProbeKind kind;
+};
+
+// The probes can be set and removed again and again. Every call of such a function costs the process some
+// time while its probe is set; nothing else of it changes. They are removed when this process ends, whatever
+// ends it.
+class Probes {
+  public:
+    // Loads the programs. Throws AttachFailure.
+    Probes(pid_t process, std::vector<ProbePlace> places);
+    ~Probes();
+    Probes(const Probes &) = delete;
+    Probes &operator=(const Probes &) = delete;
+
+    // Sets all probes; counting starts when the last is set. Takes some 10 ms. Throws AttachFailure.
+    void set();
+    // Ends counting and removes all of them. Takes some 100 ms, most of it after the last is removed.
+    void remove();
+
+    // Counting starts anew, or ends, at this moment.
+    void count(bool on) noexcept;
+    void sample(double chance) noexcept;
+    [[nodiscard]] uint64_t calls(size_t probe) const noexcept { return read(state_->calls[probe]); }
+    // Calls that met a probe, whether they were counted or not: what the process pays for.
+    [[nodiscard]] uint64_t met(size_t probe) const noexcept { return read(state_->met[probe]); }
+    [[nodiscard]] uint64_t samples() const noexcept { return read(state_->samples); }
+    [[nodiscard]] uint64_t lost() const noexcept { return read(state_->lost); }
+
+    // Passes on the samples that have been taken since the last call.
+    void drain(const std::function<void(const ProbeSample &)> &take);
+
+  private:
+    static uint64_t read(const uint64_t &value) noexcept { return __atomic_load_n(&value, __ATOMIC_RELAXED); }
+    void close_all();
+
+    std::vector<int> programs_;
+    std::vector<std::unique_ptr<Holder>> holders_;
+    bool set_ = false;
+    int state_map_ = -1;
+    int ring_map_ = -1;
+    ProbeState *state_ = nullptr;
+    uint64_t *consumed_ = nullptr;      // a page of its own
+    unsigned char *produced_ = nullptr; // the page of the producer's position; then the data, twice
+};
+
+} // namespace reap::native

@@ -1,0 +1,234 @@
+#include "attach/recording.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <unistd.h>
+
+#include "reap_encode.h"
+#include "trace/checksum.h"
+#include "trace/writer.h"
+
+namespace reap::native {
+namespace {
+
+// The fields of a long record.
+class Body {
+  public:
+    Body &number(uint64_t value) {
+        unsigned char buffer[format::kMaxVarint];
+        bytes_.insert(bytes_.end(), buffer, format::put_varint(buffer, value));
+        return *this;
+    }
+    Body &text(const std::string &value) {
+        number(value.size());
+        bytes_.insert(bytes_.end(), value.begin(), value.end());
+        return *this;
+    }
+    [[nodiscard]] std::vector<unsigned char> record(reap_tag tag) const {
+        std::vector<unsigned char> out{static_cast<unsigned char>(tag)};
+        const Body length = Body().number(bytes_.size());
+        out.insert(out.end(), length.bytes_.begin(), length.bytes_.end());
+        out.insert(out.end(), bytes_.begin(), bytes_.end());
+        return out;
+    }
+
+  private:
+    std::vector<unsigned char> bytes_;
+};
+
+std::string read_all(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+// A field of /proc/PID/stat behind the name, counted from 3.
+uint64_t stat_field(const std::string &stat, int number) {
+    const size_t name = stat.rfind(')');
+    std::istringstream fields(name == std::string::npos ? "" : stat.substr(name + 1));
+    std::string field;
+    for (int at = 3; at <= number; ++at) fields >> field;
+    return std::strtoull(field.c_str(), nullptr, 10);
+}
+
+uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
+
+} // namespace
+
+AttachedRecording::AttachedRecording(const std::string &path, pid_t process, const std::string &provider)
+    : path_(path), file_(::open(path.c_str(), O_RDWR | O_CLOEXEC)), pid_(static_cast<uint32_t>(process)),
+      by_size_(REAP_EXACT_SIZES), large_objects_(REAP_LARGE_BINS), large_bytes_(REAP_LARGE_BINS) {
+    if (file_.get() < 0 || ::pread(file_.get(), &header_, sizeof header_, 0) != sizeof header_)
+        throw std::system_error(errno, std::generic_category(), path);
+    header_.attached = 1;
+    put_image(provider);
+}
+
+void AttachedRecording::begin() {
+    header_.start_ticks = header_.start_monotonic_ns = ticks_now(REAP_CLOCK_MONOTONIC_NS);
+    timespec today{};
+    clock_gettime(CLOCK_REALTIME, &today);
+    header_.start_unix_ns =
+        static_cast<uint64_t>(today.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(today.tv_nsec);
+    flush();
+}
+
+void AttachedRecording::end(uint64_t time_ns) {
+    header_.end_ticks = header_.end_monotonic_ns = time_ns;
+    flush();
+}
+
+void AttachedRecording::put_image(const std::string &provider) {
+    const std::string folder = "/proc/" + std::to_string(pid_);
+    const std::string stat = read_all(folder + "/stat");
+    std::string command = read_all(folder + "/cmdline");
+    command.resize(command.find_last_not_of('\0') + 1); // one that wrote its title over it leaves many
+    process_start_ = stat_field(stat, 22);
+    char executable[PATH_MAX];
+    const ssize_t length = ::readlink((folder + "/exe").c_str(), executable, sizeof executable);
+    append(definitions_, Body()
+                             .number(0)
+                             .number(stat_field(stat, 4))
+                             .number(0)
+                             .text(std::string(executable, static_cast<size_t>(std::max<ssize_t>(length, 0))))
+                             .text(provider)
+                             .text(command)
+                             .record(REAP_TAG_IMAGE));
+}
+
+void AttachedRecording::map(const std::vector<MappedFile> &files) {
+    for (const MappedFile &file : files) {
+        if (!mapped_.emplace(std::pair(file.start, file.path), true).second) continue;
+        append(definitions_, Body()
+                                 .number(mapped_.size())
+                                 .number(file.start)
+                                 .number(file.end)
+                                 .number(file.bias)
+                                 .text(file.path)
+                                 .record(REAP_TAG_MODULE));
+    }
+}
+
+uint32_t AttachedRecording::stack(const std::vector<uint64_t> &callers) {
+    uint32_t parent = 0;
+    for (size_t at = callers.size(); at-- > 0;) {
+        const auto next = static_cast<uint32_t>(frames_.size() + 1);
+        const auto [known, fresh] = frames_.emplace(std::pair(parent, callers[at]), next);
+        if (fresh) {
+            append(definitions_,
+                   Body().number(next).number(callers[at]).number(parent).record(REAP_TAG_FRAME));
+        }
+        parent = known->second;
+    }
+    return parent;
+}
+
+void AttachedRecording::add(const SampledCall &call) {
+    const uint64_t start = header_.start_ticks;
+    const double weight = std::max(call.weight * REAP_WEIGHT_UNIT, 1.0);
+    append(events_, Body()
+                        .number(call.time_ns > start ? call.time_ns - start : 0)
+                        .number(call.call)
+                        .number(call.size)
+                        .number(0) // address
+                        .number(call.stack)
+                        .number(0) // period
+                        .number(0) // duration
+                        .number(rounded(weight))
+                        .number(0)
+                        .number(0)
+                        .record(REAP_TAG_SAMPLE));
+    calls_[call.call] += call.weight;
+    if (call.fresh) fresh_reallocs_ += call.weight;
+    if (call.size < REAP_EXACT_SIZES) {
+        by_size_[call.size] += call.weight;
+    } else {
+        const unsigned bin = format::large_bin(call.size);
+        large_objects_[bin] += call.weight;
+        large_bytes_[bin] += call.weight * static_cast<double>(call.size);
+    }
+}
+
+void AttachedRecording::add_frees(reap_call call, double count) { calls_[call] += count; }
+
+void AttachedRecording::put_counts() {
+    reap_counts counts{};
+    const double reallocs = calls_[REAP_CALL_REALLOC] + calls_[REAP_CALL_REALLOCARRAY];
+    for (size_t call = 0; call < REAP_CALLS; ++call) {
+        if (call != REAP_CALL_MALLOC && call != REAP_CALL_FREE) counts.calls[call] = rounded(calls_[call]);
+    }
+    counts.fresh_reallocs = rounded(fresh_reallocs_);
+    counts.frees = rounded(calls_[REAP_CALL_FREE] + calls_[REAP_CALL_DELETE] + reallocs - fresh_reallocs_);
+    for (size_t size = 0; size < REAP_EXACT_SIZES; ++size) counts.by_size[size] = rounded(by_size_[size]);
+    for (size_t bin = 0; bin < REAP_LARGE_BINS; ++bin) {
+        counts.large_objects[bin] = rounded(large_objects_[bin]);
+        counts.large_bytes[bin] = rounded(large_bytes_[bin]);
+    }
+    const auto *bytes = reinterpret_cast<const unsigned char *>(&counts);
+    counts_.payload.assign(bytes, bytes + sizeof counts);
+    if (counts_.index == 0) counts_.index = header_.next_block++;
+    counts_.changed = true;
+}
+
+void AttachedRecording::append(Stream &stream, const std::vector<unsigned char> &record) {
+    if (stream.index == 0 || stream.payload.size() + record.size() > REAP_PAYLOAD_BYTES) {
+        if (stream.index != 0) {
+            write_block(stream);
+            ++stream.sequence;
+        }
+        stream.payload.clear();
+        stream.index = header_.next_block++;
+    }
+    stream.payload.insert(stream.payload.end(), record.begin(), record.end());
+    stream.changed = true;
+}
+
+void AttachedRecording::write_block(Stream &stream) {
+    std::vector<unsigned char> block(REAP_BLOCK_BYTES);
+    reap_block_header head{};
+    head.magic = REAP_BLOCK_MAGIC;
+    head.kind = static_cast<uint16_t>(stream.kind);
+    head.flags = REAP_BLOCK_SEALED;
+    head.pid = pid_;
+    head.process_start = process_start_;
+    head.sequence = stream.sequence;
+    head.base_ticks = header_.start_ticks;
+    head.committed = static_cast<uint32_t>(stream.payload.size());
+    head.checksum = checksum(stream.payload.data(), stream.payload.size(), head.image);
+    std::memcpy(block.data(), &head, sizeof head);
+    std::memcpy(block.data() + sizeof head, stream.payload.data(), stream.payload.size());
+    write(block.data(), block.size(), uint64_t{stream.index} * REAP_BLOCK_BYTES);
+    stream.changed = false;
+}
+
+void AttachedRecording::write(const void *bytes, size_t length, uint64_t offset) {
+    const auto *at = static_cast<const unsigned char *>(bytes);
+    for (size_t done = 0; done < length;) {
+        const ssize_t wrote =
+            ::pwrite(file_.get(), at + done, length - done, static_cast<off_t>(offset + done));
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) throw std::system_error(errno, std::generic_category(), path_);
+        done += static_cast<size_t>(wrote);
+    }
+}
+
+void AttachedRecording::flush() {
+    put_counts();
+    for (Stream *stream : {&definitions_, &events_, &counts_}) {
+        if (stream->changed) write_block(*stream);
+    }
+    header_.next_image = 1;
+    write(&header_, sizeof header_, 0);
+}
+
+} // namespace reap::native

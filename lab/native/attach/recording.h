@@ -1,0 +1,85 @@
+// Writes what was seen of a running process into a trace.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attach/target.h"
+#include "files/file.h"
+#include "reap_trace.h"
+
+namespace reap::native {
+
+// An allocation that stands for `weight` of them.
+struct SampledCall {
+    reap_call call = REAP_CALL_MALLOC;
+    uint32_t stack = 0;
+    uint64_t time_ns = 0;
+    uint64_t size = 0;
+    double weight = 1;
+    bool fresh = false; // a realloc of nothing
+};
+
+// One process, as if all were of one thread. Every block is written whole and sealed, so that the file can be
+// read at any time. Throws std::system_error where it cannot be written.
+class AttachedRecording {
+  public:
+    // `path` is a trace that was just created, with CLOCK_MONOTONIC.
+    AttachedRecording(const std::string &path, pid_t process, const std::string &provider);
+
+    // The time that the recording covers begins now, or ended at this time of CLOCK_MONOTONIC.
+    void begin();
+    void end(uint64_t time_ns);
+
+    // Files that were not told before.
+    void map(const std::vector<MappedFile> &files);
+    // The number of a stack; return addresses, innermost first.
+    uint32_t stack(const std::vector<uint64_t> &callers);
+    void add(const SampledCall &call);
+    void add_frees(reap_call call, double count);
+    // Writes what has been added, and the header.
+    void flush();
+
+    // What the header says of the windows.
+    decltype(reap_file_header::attach) &summary() noexcept { return header_.attach; }
+
+  private:
+    // A block that is being filled, as often as one is full.
+    struct Stream {
+        reap_block_kind kind;
+        uint32_t index = 0; // 0: none yet
+        uint32_t sequence = 0;
+        std::vector<unsigned char> payload;
+        bool changed = false;
+    };
+
+    void append(Stream &stream, const std::vector<unsigned char> &record);
+    void write_block(Stream &stream);
+    void write(const void *bytes, size_t length, uint64_t offset);
+    void put_counts();
+    void put_image(const std::string &provider);
+
+    std::string path_;
+    Descriptor file_;
+    reap_file_header header_{};
+    uint32_t pid_;
+    uint64_t process_start_ = 0;
+    Stream definitions_{REAP_BLOCK_DEFINITIONS, 0, 0, {}, false};
+    Stream events_{REAP_BLOCK_EVENTS, 0, 0, {}, false};
+    Stream counts_{REAP_BLOCK_COUNTS, 0, 0, {}, false};
+    std::map<std::pair<uint32_t, uint64_t>, uint32_t> frames_; // by parent and address
+    std::map<std::pair<uint64_t, std::string>, bool> mapped_;
+    std::array<double, REAP_CALLS> calls_{};
+    double fresh_reallocs_ = 0;
+    std::vector<double> by_size_;
+    std::vector<double> large_objects_;
+    std::vector<double> large_bytes_;
+};
+
+} // namespace reap::native

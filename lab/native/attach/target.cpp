@@ -1,0 +1,244 @@
+#include "attach/target.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <unistd.h>
+
+#include "attach/entry.h"
+#include "attach/failure.h"
+#include "files/file.h"
+
+namespace reap::native {
+namespace {
+
+struct Known {
+    const char *name;
+    reap_call call;
+    Size size;
+};
+
+constexpr std::array kKnown = {
+    Known{"malloc", REAP_CALL_MALLOC, Size::First},
+    Known{"calloc", REAP_CALL_CALLOC, Size::FirstTimesSecond},
+    Known{"realloc", REAP_CALL_REALLOC, Size::Second},
+    Known{"reallocarray", REAP_CALL_REALLOCARRAY, Size::SecondTimesThird},
+    Known{"posix_memalign", REAP_CALL_POSIX_MEMALIGN, Size::Third},
+    Known{"aligned_alloc", REAP_CALL_ALIGNED_ALLOC, Size::Second},
+    Known{"memalign", REAP_CALL_MEMALIGN, Size::Second},
+    Known{"valloc", REAP_CALL_VALLOC, Size::First},
+    Known{"pvalloc", REAP_CALL_PVALLOC, Size::First},
+    Known{"free", REAP_CALL_FREE, Size::None},
+    // jemalloc's own
+    Known{"mallocx", REAP_CALL_MALLOC, Size::First},
+    Known{"rallocx", REAP_CALL_REALLOC, Size::Second},
+    Known{"dallocx", REAP_CALL_FREE, Size::None},
+    Known{"sdallocx", REAP_CALL_FREE, Size::None},
+    // operator new and new[], plain, nothrow, aligned
+    Known{"_Znwm", REAP_CALL_NEW, Size::First},
+    Known{"_Znam", REAP_CALL_NEW, Size::First},
+    Known{"_ZnwmRKSt9nothrow_t", REAP_CALL_NEW, Size::First},
+    Known{"_ZnamRKSt9nothrow_t", REAP_CALL_NEW, Size::First},
+    Known{"_ZnwmSt11align_val_t", REAP_CALL_NEW, Size::First},
+    Known{"_ZnamSt11align_val_t", REAP_CALL_NEW, Size::First},
+    Known{"_ZnwmSt11align_val_tRKSt9nothrow_t", REAP_CALL_NEW, Size::First},
+    Known{"_ZnamSt11align_val_tRKSt9nothrow_t", REAP_CALL_NEW, Size::First},
+    Known{"_ZdlPv", REAP_CALL_DELETE, Size::None},
+    Known{"_ZdaPv", REAP_CALL_DELETE, Size::None},
+    Known{"_ZdlPvm", REAP_CALL_DELETE, Size::None},
+    Known{"_ZdaPvm", REAP_CALL_DELETE, Size::None},
+    Known{"_ZdlPvRKSt9nothrow_t", REAP_CALL_DELETE, Size::None},
+    Known{"_ZdaPvRKSt9nothrow_t", REAP_CALL_DELETE, Size::None},
+    Known{"_ZdlPvSt11align_val_t", REAP_CALL_DELETE, Size::None},
+    Known{"_ZdaPvSt11align_val_t", REAP_CALL_DELETE, Size::None},
+    Known{"_ZdlPvmSt11align_val_t", REAP_CALL_DELETE, Size::None},
+    Known{"_ZdaPvmSt11align_val_t", REAP_CALL_DELETE, Size::None},
+};
+
+// Of allocators that a program links beside malloc: jemalloc's (by default, in Rust), mimalloc's, tcmalloc's.
+constexpr std::array kPrefixes = {"je_", "_rjem_", "mi_", "tc_"};
+
+std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
+
+bool is_loader(const std::string &path) {
+    return path.find("/ld-linux") != std::string::npos || path.find("/ld-musl") != std::string::npos;
+}
+
+// The file of a mapping under a name that this process can open.
+std::string openable(pid_t process, const Mapping &mapping) {
+    char range[64];
+    std::snprintf(range, sizeof range, "/map_files/%llx-%llx", static_cast<unsigned long long>(mapping.start),
+                  static_cast<unsigned long long>(mapping.end));
+    std::string held = folder_of(process) + range;
+    if (::access(held.c_str(), R_OK) == 0) return held;
+    return folder_of(process) + "/root" + mapping.path;
+}
+
+std::vector<Mapping> read_mappings(pid_t process) {
+    std::ifstream file(folder_of(process) + "/maps");
+    if (!file) throw AttachFailure("process", errno);
+    std::vector<Mapping> found;
+    std::string line;
+    while (std::getline(file, line)) {
+        std::istringstream fields(line);
+        Mapping mapping;
+        char dash = 0;
+        std::string rights;
+        std::string device;
+        uint64_t inode = 0;
+        fields >> std::hex >> mapping.start >> dash >> mapping.end >> rights >> mapping.offset >> device >>
+            std::dec >> inode;
+        if (!fields || inode == 0) continue;
+        std::getline(fields >> std::ws, mapping.path);
+        constexpr std::string_view deleted = " (deleted)";
+        if (mapping.path.ends_with(deleted)) mapping.path.resize(mapping.path.size() - deleted.size());
+        mapping.executable = rights.size() > 2 && rights[2] == 'x';
+        found.push_back(std::move(mapping));
+    }
+    if (file.bad()) throw AttachFailure("process", errno != 0 ? errno : EACCES);
+    return found;
+}
+
+// The bytes from an offset in the file on, as many as are looked at of a function.
+std::vector<unsigned char> code_at(const std::string &path, uint64_t offset) {
+    std::vector<unsigned char> code(64);
+    code.resize(File(path).read_at(code.data(), code.size(), offset));
+    return code;
+}
+
+bool same(const std::vector<Mapping> &a, const std::vector<Mapping> &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Mapping &one, const Mapping &other) {
+        return one.start == other.start && one.end == other.end && one.path == other.path;
+    });
+}
+
+} // namespace
+
+Target::Target(pid_t process) : process_(process) {
+    update();
+    if (files_.empty()) throw AttachFailure("process", ESRCH); // a thread of the kernel, or ending
+}
+
+bool Target::update() {
+    std::vector<Mapping> now = read_mappings(process_);
+    if (same(now, mappings_)) return false;
+    mappings_ = std::move(now);
+    files_.clear();
+    for (Mapping &mapping : mappings_) {
+        if (!mapping.executable) continue;
+        mapping.opened = openable(process_, mapping);
+        const uint64_t address = symbols_.address_at(mapping.opened, mapping.offset);
+        files_.push_back({mapping.path, mapping.opened, mapping.start, mapping.end, mapping.offset,
+                          mapping.start - address});
+    }
+    return true;
+}
+
+const MappedFile *Target::file_at(uint64_t address) const noexcept {
+    for (const MappedFile &file : files_) {
+        if (file.has(address)) return &file;
+    }
+    return nullptr;
+}
+
+// By what the dynamic linker has written into the tables of the executable and its libraries.
+const MappedFile *Target::bound_provider() {
+    const Descriptor memory(::open((folder_of(process_) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
+    if (memory.get() < 0) return nullptr;
+    for (const MappedFile &file : files_) {
+        for (const uint64_t slot : symbols_.slots(file.opened, "malloc")) {
+            uint64_t bound = 0;
+            const auto at = static_cast<off_t>(file.bias + slot);
+            if (::pread(memory.get(), &bound, sizeof bound, at) != sizeof bound) continue;
+            const MappedFile *to = file_at(bound);
+            // A slot that was not bound yet leads back into its own file.
+            if (to != nullptr && to != &file && !is_loader(to->path)) return to;
+        }
+    }
+    return nullptr;
+}
+
+// Else by names: the executable's own, else one that is no C library, else the C library.
+const MappedFile *Target::likely_provider() {
+    const MappedFile *found = nullptr;
+    for (const MappedFile &file : files_) {
+        if (is_loader(file.path) || symbols_.named(file.opened, {"malloc"}).empty()) continue;
+        const bool is_libc = !symbols_.named(file.opened, {"__libc_malloc", "__libc_start_main"}).empty();
+        if (&file == &files_.front() || !is_libc) return &file;
+        found = &file;
+    }
+    return found;
+}
+
+void Target::add_functions(const MappedFile &file, const std::string &prefix,
+                           std::vector<AllocatorFunction> &found) {
+    std::vector<std::string> names;
+    for (const Known &known : kKnown) names.push_back(prefix + known.name);
+    // In these realloc of a null pointer ends in a jump to malloc, which counts it.
+    const bool jumps = !symbols_.named(file.opened, {"__libc_malloc", "__libc_start_main"}).empty();
+    for (const auto &[name, range] : symbols_.named(file.opened, names)) {
+        const auto known = std::find_if(kKnown.begin(), kKnown.end(),
+                                        [&](const Known &each) { return prefix + each.name == name; });
+        AllocatorFunction function;
+        function.call = known->call;
+        function.size = known->size;
+        function.skip_null = known->size == Size::None || (known->call == REAP_CALL_REALLOC && jumps);
+        function.opened = file.opened;
+        function.offset = symbols_.offset_at(file.opened, range.begin);
+        function.begin = file.bias + range.begin;
+        function.end = file.bias + range.end;
+        const bool inside = file.has(function.begin);
+        const bool again = std::any_of(found.begin(), found.end(), [&](const AllocatorFunction &other) {
+            return other.begin == function.begin;
+        });
+        if (inside && !again) found.push_back(function);
+    }
+}
+
+// Whether it does nothing but jump to another of them, which counts the call.
+bool Target::leads_to_another(const AllocatorFunction &function,
+                              const std::vector<AllocatorFunction> &functions) {
+    const int64_t distance = jump_distance(code_at(function.opened, function.offset));
+    if (distance == 0) return false;
+    const uint64_t to = function.begin + static_cast<uint64_t>(distance);
+    return is_stub(code_at(function.opened, function.offset + static_cast<uint64_t>(distance))) ||
+           std::any_of(functions.begin(), functions.end(),
+                       [to](const AllocatorFunction &other) { return other.begin == to; });
+}
+
+std::vector<AllocatorFunction> Target::functions(std::string &provider) {
+    std::vector<AllocatorFunction> found;
+    const MappedFile *serving = bound_provider();
+    if (serving == nullptr) serving = likely_provider();
+    if (serving != nullptr) {
+        provider = serving->path;
+        add_functions(*serving, "", found);
+    }
+    for (const MappedFile &file : files_) {
+        for (const char *prefix : kPrefixes) {
+            if (symbols_.named(file.opened, {std::string(prefix) + "malloc"}).empty()) continue;
+            if (provider.empty()) provider = file.path;
+            add_functions(file, prefix, found);
+        }
+    }
+    const std::vector<AllocatorFunction> all = found;
+    std::erase_if(found,
+                  [&all](const AllocatorFunction &function) { return leads_to_another(function, all); });
+    for (AllocatorFunction &function : found) {
+        const bool arguments = function.size != Size::None && function.size != Size::First;
+        const ProbeSpot spot = cheapest_spot(code_at(function.opened, function.offset), arguments);
+        function.offset += spot.skipped;
+        function.emulated = spot.emulated;
+    }
+    const bool allocates = std::any_of(found.begin(), found.end(),
+                                       [](const AllocatorFunction &each) { return each.size != Size::None; });
+    if (!allocates) throw AttachFailure("symbols", 0, files_.front().path);
+    return found;
+}
+
+} // namespace reap::native

@@ -1,0 +1,80 @@
+// A running process: what it maps, and the functions by which it allocates.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reap_trace.h"
+#include "symbols/symbols.h"
+
+namespace reap::native {
+
+// A mapping of a file.
+struct Mapping {
+    uint64_t start = 0;
+    uint64_t end = 0;
+    uint64_t offset = 0;
+    bool executable = false;
+    std::string path;   // as the process knows it
+    std::string opened; // as this process can open it: also in another root, or if it was replaced since
+};
+
+// A file that is mapped as code, where it lies.
+struct MappedFile {
+    std::string path;
+    std::string opened;
+    uint64_t start = 0; // of its code
+    uint64_t end = 0;
+    uint64_t offset = 0; // in the file, of its code
+    uint64_t bias = 0;   // what the loader added to the addresses of the file
+
+    [[nodiscard]] bool has(uint64_t address) const noexcept { return address >= start && address < end; }
+};
+
+// How a function says what it allocates.
+enum class Size : uint8_t { First, Second, Third, FirstTimesSecond, SecondTimesThird, None };
+
+struct AllocatorFunction {
+    reap_call call = REAP_CALL_MALLOC;
+    Size size = Size::None; // None: it frees
+    bool skip_null = false; // a call with a null first argument allocates and frees nothing, or another does
+    std::string opened;     // the file
+    uint64_t offset = 0;    // in the file, of the instruction to probe
+    uint64_t begin = 0;     // in the process
+    uint64_t end = 0;
+    bool emulated = false; // the kernel emulates that instruction: the probe costs less
+};
+
+class Target {
+  public:
+    // Throws AttachFailure where there is no such process or it may not be looked at.
+    explicit Target(pid_t process);
+
+    [[nodiscard]] pid_t process() const noexcept { return process_; }
+    [[nodiscard]] const std::vector<MappedFile> &files() const noexcept { return files_; }
+    // Reads the mappings again; whether they differ.
+    bool update();
+
+    // The functions of the allocator that the process uses, each address once. Throws AttachFailure where no
+    // file has any. `provider` becomes the path of the file that serves malloc.
+    std::vector<AllocatorFunction> functions(std::string &provider);
+
+  private:
+    [[nodiscard]] const MappedFile *file_at(uint64_t address) const noexcept;
+    const MappedFile *bound_provider();
+    const MappedFile *likely_provider();
+    static bool leads_to_another(const AllocatorFunction &function,
+                                 const std::vector<AllocatorFunction> &functions);
+    void add_functions(const MappedFile &file, const std::string &prefix,
+                       std::vector<AllocatorFunction> &found);
+
+    pid_t process_;
+    std::vector<Mapping> mappings_;
+    std::vector<MappedFile> files_;
+    Symbolizer symbols_;
+};
+
+} // namespace reap::native

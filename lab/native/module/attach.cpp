@@ -1,0 +1,75 @@
+// What Python sees of attaching to a running process.
+#include "module/attach.h"
+
+#include <string>
+
+#include <nanobind/stl/string.h>
+
+#include "attach/attach.h"
+#include "attach/failure.h"
+#include "module/text.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace reap::native {
+namespace {
+
+// What came of it, or why it did not.
+struct Outcome : Attached {
+    std::string failed_step;
+    int number = 0;
+    std::string detail;
+};
+
+Outcome attach_to(const std::string &path, int process, double seconds,
+                  const nb::typed<nb::callable, void()> &create, double most_overhead) {
+    const auto creating = [&create] {
+        const nb::gil_scoped_acquire held;
+        create();
+    };
+    const auto interrupted = [] {
+        const nb::gil_scoped_acquire held;
+        if (PyErr_CheckSignals() == 0) return false;
+        PyErr_Clear(); // Ctrl-C ends the watching alone
+        return true;
+    };
+    const nb::gil_scoped_release released;
+    Outcome out;
+    try {
+        static_cast<Attached &>(out) = attach(path, {process, seconds, most_overhead, creating}, interrupted);
+    } catch (const AttachFailure &failure) {
+        out.failed_step = failure.step();
+        out.number = failure.number();
+        out.detail = failure.what();
+    }
+    return out;
+}
+
+} // namespace
+
+void bind_attach(nb::module_ &m) {
+    nb::class_<Outcome>(m, "AttachOutcome", "What came of attaching to a process.")
+        .def_ro("ended", &Outcome::ended, "The process ended meanwhile.")
+        .def_ro("interrupted", &Outcome::interrupted, "By Ctrl-C.")
+        .def_ro("call_ns", &Outcome::call_ns, "CPU time of a call that met a probe, by calibration.")
+        .def_prop_ro(
+            "overhead",
+            [](const Outcome &outcome) {
+                const auto own = static_cast<double>(outcome.seen.watched_cpu_ns) -
+                                 static_cast<double>(outcome.seen.cost_ns);
+                return own > 0 ? static_cast<double>(outcome.seen.cost_ns) / own : 0.0;
+            },
+            "CPU time that probes cost the process, to its own.")
+        .def_ro("failed_step", &Outcome::failed_step,
+                "What was refused: process, symbols, uprobes, perf or bpf; else empty.")
+        .def_ro("errno", &Outcome::number)
+        .def_prop_ro("detail", text_of(&Outcome::detail), "Of the failed step: the file.");
+    m.def("attach", &attach_to, "path"_a, "process"_a, "seconds"_a, "create"_a, "most_overhead"_a = 0.05,
+          "Watch the allocations of a running process, in windows that cost it at most so much of its CPU "
+          "time. "
+          "`create` makes the trace at the path, once nothing is refused. Raises OSError where it cannot be "
+          "written, and what `create` raises.");
+}
+
+} // namespace reap::native

@@ -1,0 +1,9 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace reap::native {
+
+void bind_attach(nanobind::module_ &m);
+
+} // namespace reap::native

@@ -1,0 +1,83 @@
+// Boils events down as they come.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "totals/aggregate.h"
+#include "totals/live_table.h"
+#include "trace/event_stream.h"
+
+namespace reap::native {
+
+// `aggregate` in steps, for a file that grows. Memory as there.
+class Aggregator {
+  public:
+    Aggregator(BlockFile &file, const Definitions &definitions);
+
+    // Adds what the blocks that the file has now counted; once.
+    void read_counts();
+    void read_requests();
+
+    // A stream whose events are to be taken.
+    void begin(EventStream &stream);
+    // Takes the events of these streams as `merge_runs` does. What an image has in use is removed behind the
+    // last event of all its streams.
+    bool take(const std::vector<EventStream *> &streams, uint64_t horizon, uint64_t most);
+
+    // What was taken so far, without the images.
+    [[nodiscard]] const Summary &totals() const noexcept { return out_; }
+    // Calls `visit(image number, sites by stack)` for each image; at_peak may be of an older peak.
+    template <class Visit>
+    void each_image(Visit visit) const {
+        for (const ImageState &image : states_) visit(image.totals.image, image.totals.sites);
+    }
+
+    // Everything; nothing may be taken after it.
+    Summary finish();
+
+  private:
+    struct ImageState {
+        ImageTotals totals;
+        LiveTable<Live> live;
+        LiveTable<SampledLive> sampled;
+        uint32_t streams = 0;       // still to be read
+        uint32_t allocations = 0;   // in full depth: how many so far
+        std::vector<uint32_t> last; // by thread: the ordinal of its last allocation, 0 before it
+    };
+
+    void handle(EventStream &stream, std::span<const Event> events);
+    void handle_other(EventStream &stream, const Event &event);
+    void allocate(ImageState &image, const Event &event, uint32_t ordinal);
+    void sample(ImageState &image, const Event &event);
+    void free(ImageState &image, const Event &event, uint32_t last);
+    void sample_end(ImageState &image, const Event &event);
+    template <class Value>
+    void put_in(ImageState &image, LiveTable<Value> &table, const Event &event, const Value &block);
+    template <class Value>
+    void take_out(ImageState &image, const Value &live);
+    template <class Value>
+    void freed(ImageState &image, LiveTable<Value> &table, const Event &event, const Value &live,
+               bool temporary);
+    void remove_size(uint64_t size);
+    void image_ended(ImageState &image);
+    SiteTotals &site(ImageState &image, uint32_t stack);
+    SizeInUse &size_in_use(uint64_t size);
+    [[gnu::noinline, gnu::cold]] uint32_t make_room(ImageTotals &totals, uint32_t stack) const;
+    void latency(const Event &event, uint8_t call, double weight);
+    size_t place_of(uint32_t image);
+
+    BlockFile &file_;
+    const Definitions &definitions_;
+    Summary out_;
+    std::vector<ImageState> states_; // complete while events are taken
+    std::unordered_map<uint32_t, size_t> places_;
+    uint64_t peak_epoch_ = 0;   // of bytes
+    uint64_t number_epoch_ = 0; // of blocks
+    CountedBlocks counted_;
+    double ns_per_tick_ = 1;
+};
+
+} // namespace reap::native

@@ -1,0 +1,13 @@
+// The processes that write a trace.
+#pragma once
+
+#include <cstdint>
+
+namespace reap::native {
+
+// Whether the process that wrote a block is still there, by its head's `pid` and `process_start`. A pid that
+// was used again has another start time, where the process could learn its own: the child of a fork takes it
+// from its parent, and may have one less.
+bool is_running(uint32_t pid, uint64_t start);
+
+} // namespace reap::native

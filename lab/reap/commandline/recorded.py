@@ -1,0 +1,28 @@
+"""A program that is to be recorded on this terminal."""
+
+from collections.abc import Sequence
+
+import click
+
+from reap.allocators import catalog
+from reap.base.errors import ExitCode, ReapError
+from reap.launch import program as programs
+from reap.launch.records import Launch
+
+
+def to_record(command: Sequence[str], allocator: str | None, timeout: float | None) -> Launch:
+    """Its launch; prints what is noted of it. Throws ReapError where it cannot be recorded."""
+    chosen = catalog.parse(allocator) if allocator else []
+    if len(chosen) > 1:
+        raise ReapError("only one allocator can be recorded at a time", "name one", ExitCode.USAGE)
+    found = programs.resolve(list(command))
+    programs.require_preloadable(found)
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+    return Launch(
+        argv=found.command,
+        program=found.path,
+        allocator=chosen[0].library if chosen else "",
+        capture=False,
+        timeout=timeout,
+    )

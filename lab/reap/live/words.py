@@ -1,0 +1,73 @@
+"""A moment as lines of text."""
+
+from reap.base import units
+from reap.base.text import printable, shortened
+from reap.live.records import Moment, SiteNow
+from reap.recording.records import SizeBin
+
+_SITE = 40
+
+
+def estimate(moment: Moment, value: float) -> str:
+    """Bytes that are exact in full depth and estimated in triage, where ~ says so."""
+    return f"{'~' if moment.depth == 'triage' else ''}{units.size(value)}"
+
+
+def method(moment: Moment) -> str:
+    """How what is shown is known."""
+    if moment.depth == "full":
+        return "every event, exact"
+    return f"triage: counts exact, ~ from {units.samples(moment.samples)}"
+
+
+def resident(moment: Moment) -> str:
+    """Resident memory; a dash before it was measured."""
+    return units.size(moment.resident) if moment.resident else units.UNKNOWN
+
+
+def site_name(site: SiteNow) -> str:
+    """Its function and where that is."""
+    name = printable(site.function)
+    return name if site.location in {"", site.function} else f"{name} ({printable(site.location)})"
+
+
+def size_name(size: SizeBin) -> str:
+    """Its range, as `17-32 B`."""
+    if size.low == size.high:
+        return units.size(size.high)
+    return (
+        f"{units.whole(size.low)}-{units.size(size.high)}"
+        if size.high < 1024
+        else f"≤ {units.size(size.high)}"
+    )
+
+
+def line(moment: Moment) -> str:
+    """One line of the plain output."""
+    parts = [
+        f"{moment.seconds:7.1f} s",
+        f"{units.count(moment.allocations_per_second)} allocations/s",
+        f"{units.size(moment.bytes_per_second)}/s",
+        f"live {estimate(moment, moment.live_bytes)}",
+        f"resident {resident(moment)}",
+    ]
+    if moment.live_sites:
+        parts.append(f"most live: {shortened(site_name(moment.live_sites[0]), _SITE)}")
+    if moment.behind:
+        parts.append("reading on")
+    return "  ".join(parts)
+
+
+def summary(moment: Moment) -> list[str]:
+    """What is said when the watching ends."""
+    done = (
+        f"{units.duration(moment.seconds)}: {units.number(moment.allocations, 'allocation')}, "
+        f"{units.size(moment.bytes)}, {units.number(moment.frees, 'free')}"
+    )
+    most = f"{estimate(moment, moment.peak_bytes)} live, {peak_resident(moment)} resident"
+    return [f"{done}; at most {most} ({method(moment)})", *moment.notes]
+
+
+def peak_resident(moment: Moment) -> str:
+    """The most that was resident; a dash before it was measured."""
+    return units.size(moment.peak_resident) if moment.peak_resident else units.UNKNOWN

@@ -1,0 +1,66 @@
+"""What a soak found. Sizes in bytes, times in seconds, rates in bytes an hour."""
+
+from reap.base.records import Estimate, Record
+
+GROUPS = {
+    "live": ("live",),
+    "free": ("inside", "pinned", "top", "held"),
+    "heap": ("heap",),
+    "lazy_free": ("lazy_free",),
+    "other": ("other", "stack"),
+    "files": ("files", "written", "shared"),
+}
+"""The parts of resident memory that grow for the same reason, by the names that `reap rss` has for them."""
+
+WORDS = {
+    "live": "live bytes",
+    "free": "free, held by the allocator",
+    "heap": "heap, not broken down",
+    "lazy_free": "LazyFree, not reclaimed",
+    "other": "not from malloc, stacks",
+    "files": "files, shared memory",
+}
+
+
+class Snapshot(Record):
+    """Resident memory at one moment: the groups add up to it."""
+
+    seconds: float
+    """Since its process was first observed."""
+    pid: int
+    resident: int
+    groups: dict[str, int]
+
+
+class Trend(Record):
+    """How a part of memory changes."""
+
+    per_hour: Estimate
+    first: float
+    """Mean of the first block after the warm-up."""
+    last: float
+    """Mean of the last block."""
+
+
+class Soak(Record):
+    """All of a soak, over all of its starts."""
+
+    command: list[str]
+    starts: int
+    """Processes that were observed one after another: a soak that goes on observes a new one."""
+    seconds: float
+    """All of them together, warm-ups included."""
+    warm_up: float
+    """What was left out of each trend: of all starts together."""
+    snapshots: int
+    asked: bool
+    """Whether the allocator was asked, so that live bytes are known."""
+    resident: Trend | None
+    """None where it was too short for a trend."""
+    parts: dict[str, Trend] = {}
+    """By group; without those that had never a byte."""
+    available: int = 0
+    """Bytes that the machine or the control group could still provide at the end; 0: unknown."""
+    ended: str = ""
+    """Why it ended early, a sentence."""
+    notes: list[str] = []

@@ -1,0 +1,61 @@
+"""A soak as a page of text: the trend of each part, then the verdict."""
+
+import shlex
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reap.base import units
+from reap.base.text import printable, shortened
+from reap.draw.terminal import line, notes
+from reap.soak.judge import SoakVerdict
+from reap.soak.records import WORDS, Soak, Trend
+
+_LONGEST = 140
+
+
+def render(console: Console, soak: Soak, verdict: SoakVerdict) -> None:
+    """Print the parts, what they are from, and the verdict last."""
+    name = shortened(printable(shlex.join(soak.command)), _LONGEST)
+    console.print(Text(f"Memory of {name} over {units.duration(soak.seconds)}", style="bold"))
+    if soak.resident is not None:
+        console.print(Padding(_table(soak, soak.resident), (1, 0, 1, 2)))
+    line(console, provenance(soak))
+    notes(console, [*([soak.ended] if soak.ended else []), *soak.notes])
+    console.print()
+    for number, sentence in enumerate(verdict.sentences):
+        line(console, sentence, "" if number else "bold")
+
+
+def provenance(soak: Soak) -> str:
+    """What the figures are from."""
+    starts = f" of {soak.starts} starts" if soak.starts > 1 else ""
+    who = "the kernel and the allocator" if soak.asked else "the kernel alone"
+    without = f"; without the first {units.duration(soak.warm_up)}, the warm-up" if soak.resident else ""
+    return f"{units.many(soak.snapshots, 'snapshot')}{starts}{without}; figures from {who}; 95 % CIs"
+
+
+def rows(soak: Soak, whole: Trend) -> list[tuple[str, str, str, str]]:
+    """Each part, at the begin and at the end, and its growth an hour."""
+    named = [*((WORDS[name], each) for name, each in soak.parts.items()), ("resident", whole)]
+    return [
+        (
+            words,
+            units.size(each.first),
+            units.size(each.last),
+            units.sizes_with_interval(each.per_hour),
+        )
+        for words, each in named
+    ]
+
+
+def _table(soak: Soak, whole: Trend) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for heading in ("at first", "at the end", "growth per hour"):
+        table.add_column(heading, justify="right")
+    for row in rows(soak, whole):
+        table.add_row(*row, style="bold" if row[0] == "resident" else "")
+    return table
