@@ -31,7 +31,9 @@ void expect_same(Growing &growing, const Summary &all) {
     EXPECT_EQ(now.bytes, all.by_size.bytes());
     EXPECT_EQ(now.frees, all.frees);
     // A process that does nothing more has what it has until it ends; a whole trace does not say when.
-    if (all.images.size() == 1) EXPECT_EQ(now.peak_bytes, all.tree.max_bytes);
+    if (all.images.size() == 1) {
+        EXPECT_EQ(now.peak_bytes, all.tree.max_bytes);
+    }
     EXPECT_GE(now.peak_bytes, all.tree.max_bytes);
     EXPECT_EQ(now.live_bytes, 0) << "what ended has nothing in use";
     EXPECT_EQ(growing.by_size().exact, all.by_size.exact);

@@ -73,10 +73,11 @@ const char *after_ours(const char *list) noexcept {
     return nullptr;
 }
 
-// The value of LD_PRELOAD in an environment; null if it is not set.
-const char *find_preloads(char *const *environment) noexcept {
+// The value of a variable, whose name ends in =, in an environment; null if it is not set.
+const char *find_value(char *const *environment, const char *name) noexcept {
+    const size_t length = strlen(name);
     for (char *const *entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
-        if (strncmp(*entry, kPreload, kPreloadLength) == 0) return *entry + kPreloadLength;
+        if (strncmp(*entry, name, length) == 0) return *entry + length;
     }
     return nullptr;
 }
@@ -97,7 +98,7 @@ bool can_open(const char *path, size_t width) noexcept {
 // Whether a program that is executed here can access our preloads: not in another root directory, and not as
 // a user who may not read them.
 bool preloads_reachable(char *const *environment) noexcept {
-    const char *list = find_preloads(environment);
+    const char *list = find_value(environment, kPreload);
     return list == nullptr || after_ours(list) == nullptr || can_open(own_path, strlen(own_path));
 }
 
@@ -164,6 +165,9 @@ uint32_t reason_of(Kind kind) noexcept {
 
 template <class Execute>
 auto execute_as(Kind kind, const char *path, char *const *environment, Execute execute) {
+    // As ldd does: the loader lists the libraries and runs nothing, and ours would be in the list.
+    if (find_value(environment, "LD_TRACE_LOADED_OBJECTS=") != nullptr)
+        return execute_without_preloads(Kind::Foreign, environment, execute);
     const bool reachable = refuses(kind) || preloads_reachable(environment);
     if (kind == Kind::Ours && reachable) return execute(environment);
     if (reap_note_unrecorded != nullptr) reap_note_unrecorded(path, reason_of(kind));

@@ -62,7 +62,7 @@ def test_the_index_names_every_page() -> None:
 
 def commands(text: str) -> list[list[str]]:
     """Every use of `reap VERB` in code: its words up to the measured program's."""
-    spans = [*fenced(text).splitlines(), *re.findall(r"`(reap [^`\n]+)`", text)]
+    spans = [*fenced(text).replace("\\\n", " ").splitlines(), *re.findall(r"`(reap [^`\n]+)`", text)]
     spans += re.findall(r"^    (.*)$", text, re.MULTILINE)
     found = []
     for span in spans:

@@ -169,6 +169,12 @@ def test_a_child_built_with_a_sanitizer_runs_and_is_named(tmp_path, depth, sanit
     assert any(f"of child-{sanitizer} (2 processes)" in note for note in done.profile.notes)
 
 
+def test_ldd_lists_the_libraries_of_a_program_and_none_of_ours(tmp_path):
+    done = shell(tmp_path, "triage", "ldd /bin/true | wc -l >&2")
+    bare = subprocess.run(["ldd", "/bin/true"], capture_output=True, text=True, check=True)
+    assert int(done.outcome.stderr_tail) == len(bare.stdout.splitlines())
+
+
 @pytest.fixture
 def bare_root(tmp_path):
     """A root directory with dash, echo and the C library, and without the recorder."""
