@@ -123,7 +123,7 @@ def _next(asked: Asked, path: Path, verdict: SoakVerdict) -> list[str]:
         hours = f"{asked.hours + verdict.more_hours:.2g}"
         return ["reap", "soak", *again, "--hours", hours, "--resume", str(path)]
     if not server:
-        return ["reap", "rss", *again]
+        return ["reap", "record" if verdict.standing == "grows" else "rss", *again]
     if verdict.cause == "live":  # who allocates it
         (port,) = free_ports(1)
         return ["reap", "record", "--", *(word.replace(PORT, str(port)) for word in asked.command)]

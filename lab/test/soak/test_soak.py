@@ -127,7 +127,7 @@ def test_a_process_is_observed_by_the_kernels_word(here: Path) -> None:
     written = json.loads((here / "x.json").read_text())
     assert written["verdict"]["standing"] == "grows", done.output
     assert not written["soak"]["asked"]
-    assert f"next: reap rss --pid {it.pid}" in done.output
+    assert f"next: reap record --pid {it.pid}" in done.output  # who allocates
 
 
 @pytest.mark.parametrize(

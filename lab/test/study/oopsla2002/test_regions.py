@@ -146,7 +146,7 @@ def test_all_peers_that_are_installed_print_the_same(cache):
     tried = workload.try_variants(peers.WORKLOAD, scale=described.quick_scale, cache=cache)
     expected = [
         *described.variants,
-        *(each for each in described.peers if each not in preparation.absent(described)),
+        *(each for each in described.peers if each not in preparation.absent(described, cache=cache)),
     ]
     assert [each.variant for each in tried] == expected
 
