@@ -78,11 +78,11 @@ class Places {
 
 class Attachment {
   public:
-    Attachment(const std::string &path, const AttachOptions &options,
-               const std::function<bool()> &interrupted)
+    Attachment(std::string path, const AttachOptions &options, const std::function<bool()> &interrupted)
         : options_(options), interrupted_(interrupted), alive_(open_process(options.process)),
           target_(options.process), functions_(target_.functions(provider_)), unwinder_(options.process),
-          cost_(measure_probe_cost()), probes_(options.process, places_.of(functions_)), path_(path) {
+          cost_(measure_probe_cost()), probes_(options.process, places_.of(functions_)),
+          path_(std::move(path)) {
         if (clock_getcpuclockid(options.process, &cpu_clock_) != 0) throw AttachFailure("process", ESRCH);
         unwinder_.map(target_.files());
         chance_ = kFirstChance;
@@ -239,7 +239,7 @@ class Attachment {
     }
 
     // Whether the probes may stay: they cost little.
-    bool affordable(const Reading &end) {
+    [[nodiscard]] bool affordable(const Reading &end) const {
         const double most = options_.most_overhead * (end.cpu - window_.begin.cpu);
         return end.spent - window_.begin.spent <= std::max(most, kNotice * window_.seconds);
     }
@@ -250,7 +250,7 @@ class Attachment {
                 unwinder_.map(target_.files());
                 recording_->map(target_.files());
             }
-        } catch (const AttachFailure &) { // it has ended: what is known of it stays
+        } catch (const AttachFailure &) { // NOLINT(bugprone-empty-catch): what is known stays
         }
         probes_.drain([this](const ProbeSample &sample) { drained_.push_back(sample); });
         std::sort(drained_.begin(), drained_.end(),

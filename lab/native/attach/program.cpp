@@ -18,6 +18,7 @@ class Assembler {
   public:
     void move(uint8_t to, uint8_t from) { add(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0); }
     void set(uint8_t to, int32_t value) { add(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value); }
+    // NOLINTBEGIN(misc-redundant-expression): some of the names are 0
     void plus(uint8_t to, int32_t value) { add(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value); }
     void load(uint8_t to, uint8_t base, size_t offset) {
         add(BPF_LDX | BPF_MEM | BPF_DW, to, base, static_cast<int16_t>(offset), 0);
@@ -38,6 +39,7 @@ class Assembler {
         add(BPF_LD | BPF_DW | BPF_IMM, to, value ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD, 0, descriptor);
         add(0, 0, 0, 0, 0);
     }
+    // NOLINTEND(misc-redundant-expression)
     void exit() { add(BPF_JMP | BPF_EXIT, 0, 0, 0, 0); }
 
     // Jumps if a register (operator) zero, or (operator) another register.
@@ -102,7 +104,7 @@ void put_sampling(Assembler &out, uint32_t probe, int ring, std::vector<size_t> 
     out.store_value(kSample, offsetof(ProbeSample, chunks), 0);
     for (uint32_t chunk = 0; chunk < kStackChunks; ++chunk) {
         out.move(BPF_REG_1, kSample);
-        out.plus(BPF_REG_1, static_cast<int32_t>(offsetof(ProbeSample, stack) + chunk * kStackChunk));
+        out.plus(BPF_REG_1, static_cast<int32_t>(offsetof(ProbeSample, stack) + size_t{chunk} * kStackChunk));
         out.set(BPF_REG_2, kStackChunk);
         out.move(BPF_REG_3, kStack);
         out.plus(BPF_REG_3, static_cast<int32_t>(chunk * kStackChunk));

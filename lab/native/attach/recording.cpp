@@ -46,7 +46,7 @@ class Body {
 };
 
 std::string read_all(const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
+    const std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();

@@ -178,6 +178,7 @@ const MappedFile *Target::likely_provider() {
 void Target::add_functions(const MappedFile &file, const std::string &prefix,
                            std::vector<AllocatorFunction> &found) {
     std::vector<std::string> names;
+    names.reserve(std::size(kKnown));
     for (const Known &known : kKnown) names.push_back(prefix + known.name);
     // In glibc, also where it is linked statically, realloc of a null pointer jumps to malloc, which counts
     // it.

@@ -64,8 +64,8 @@ TEST(Aggregate, ASampleWithoutAPeriodHasAWeightAndNoLife) {
     };
     trace.block(REAP_BLOCK_EVENTS, {},
                 Payload()
-                    .record(REAP_TAG_SAMPLE, sample(10, 100, 1, 40 * REAP_WEIGHT_UNIT, 0))
-                    .record(REAP_TAG_SAMPLE, sample(20, 50, 2, REAP_WEIGHT_UNIT / 2 * 3, 0)));
+                    .record(REAP_TAG_SAMPLE, sample(10, 100, 1, uint64_t{40} * REAP_WEIGHT_UNIT, 0))
+                    .record(REAP_TAG_SAMPLE, sample(20, 50, 2, uint64_t{3} * REAP_WEIGHT_UNIT / 2, 0)));
     Damage damage;
     const Summary summary = read(trace.write(), &damage);
     EXPECT_EQ(damage.malformed, 0u);

@@ -30,9 +30,12 @@ class EventStream {
     size_t place = 0;
     bool ended = false;
 
-    // Not later than the next event: where this stream has to be put into the order of all.
+    // Not later than the next event: where this stream has to be put into the order of all. Behind all others
+    // if it has none.
     [[nodiscard]] uint64_t due() const noexcept {
-        return empty() ? blocks_.waiting()->head.base_ticks : front().ticks;
+        if (!empty()) return front().ticks;
+        const BlockInfo *const next = blocks_.waiting();
+        return next != nullptr ? next->head.base_ticks : UINT64_MAX;
     }
 
     // The events that have been decoded and not taken yet, in order; empty before `refill` and at the end.

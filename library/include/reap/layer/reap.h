@@ -97,26 +97,24 @@ struct ReapState {
         }
     };
     /// The block that a cleanup lies in, for hardened mode; checked mode looks for it when a block is freed.
-    class KnownBlock {
-      public:
-        void set(const void *block) noexcept { block_ = block; }
-        [[nodiscard]] const void *get() const noexcept { return block_; }
-
-      private:
-        const void *block_ = nullptr;
+    struct KnownBlock {
+        const void *block = nullptr;
+        static void set(auto &cleanup, const void *block) noexcept { cleanup.of.block = block; }
+        static const void *get(const auto &cleanup) noexcept { return cleanup.of.block; }
     };
     struct UnknownBlock {
-        static void set(const void * /*block*/) noexcept {}
-        static const void *get() noexcept { return nullptr; }
+        static void set(auto & /*cleanup*/, const void * /*block*/) noexcept {}
+        static const void *get(const auto & /*cleanup*/) noexcept { return nullptr; }
     };
+    using OfBlock = std::conditional_t<hardened, KnownBlock, UnknownBlock>;
     struct Cleanup {
         void (*run)(Cleanup *self) = nullptr;
         Cleanup *older = nullptr;
         Cleanup *newer = nullptr;
-        [[no_unique_address]] std::conditional_t<hardened, KnownBlock, UnknownBlock> block{};
+        [[no_unique_address]] OfBlock of{};
         [[no_unique_address]] CodeSeal seal{};
         [[nodiscard]] std::uint64_t seal_of() const noexcept {
-            return Seal::of(this, run, older, newer, block.get());
+            return Seal::of(this, run, older, newer, OfBlock::get(*this));
         }
     };
     struct MarkRecord {
@@ -910,7 +908,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     void link(Cleanup *cleanup, const void *block) noexcept {
         cleanup->older = known().cleanups;
         cleanup->newer = nullptr;
-        cleanup->block.set(block);
+        OfBlock::set(*cleanup, block);
         CodeSeal::set(*cleanup);
         set_newer(cleanup->older, cleanup);
         rare().cleanups = cleanup;
@@ -928,7 +926,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
             if (!CodeSeal::holds(*cleanup)) return give_up_cleanups(Misuse::corruption, cleanup);
         }
         if constexpr (hardened) {
-            const void *const block = cleanup->block.get();
+            const void *const block = OfBlock::get(*cleanup);
             const bool has_byte = is_marked() && Shadow::offset_of(block) != 0;
             if (has_byte && Shadow::is_free_block(block))
                 return give_up_cleanups(Misuse::skipped_destructor, block);
