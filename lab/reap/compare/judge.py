@@ -122,17 +122,23 @@ def pick(sides: list[Side], comparison: Comparison) -> Side | None:
 def rounds_needed(side: Side, comparison: Comparison) -> int | None:
     """How many rounds of a new comparison would likely decide the CPU ratio; None beyond sense.
 
-    An interval narrows with the square root of the rounds. It must exclude 1, or a gain that matters, or lie
-    within what is worth a change: whichever is nearest. A number of rounds that is given beforehand needs no
-    wider intervals. The noise is taken to stay as it is.
+    An interval narrows with the square root of the rounds, and so does that of the baseline against itself.
+    The first must exclude 1 (a gain the second one as well), or a gain that matters, or lie within what is
+    worth a change: whichever is nearest. A number of rounds that is given beforehand needs no wider
+    intervals. The noise of a single run is taken to stay as it is.
     """
     ratio = side.ratios["cpu"].ratio
     if ratio.low <= 0 or side.rounds < 1:
         return None
     half = math.log(ratio.high / ratio.low) / 2 / comparison.widening
     change = math.log(ratio.value)
-    wanted = max(abs(change), comparison.worth - abs(change), change - math.log(1 - at.MAY_HIDE))
-    needed = max(side.rounds * (half / wanted) ** 2 * 1.2, 10)
+    noise = -math.log(noise_floor(comparison, "cpu")) / comparison.widening if change < 0 else 0.0
+    narrower = max(
+        abs(change) / (half + noise),
+        (comparison.worth - abs(change)) / half,
+        (change - math.log(1 - at.MAY_HIDE)) / half,
+    )
+    needed = max(side.rounds / narrower**2 * 1.2, 10)
     return math.ceil(needed / 5) * 5 if needed <= at.MOST_ROUNDS else None
 
 

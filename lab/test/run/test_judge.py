@@ -143,6 +143,15 @@ def test_rounds_needed_grows_with_the_noise() -> None:
     assert needed[1] != needed[2]
 
 
+def test_rounds_needed_are_those_that_tell_a_gain_from_the_noise() -> None:
+    """Its interval excludes 1 after 40 rounds, but not what the baseline differs from itself by."""
+    side = side_of("tcmalloc", 0.9, 0.07, rounds=40)
+    loud = comparison_of([side], noise=0.08)
+    assert judge.standing(side, loud) is judge.Standing.INCONCLUSIVE
+    assert (judge.rounds_needed(side, loud) or 0) > 80
+    assert (judge.rounds_needed(side, comparison_of([side])) or 0) < 40
+
+
 @pytest.mark.parametrize(("truth", "spread"), [(0.93, 0.15), (0.96, 0.08), (1.0, 0.06), (1.04, 0.1)])
 def test_rounds_needed_is_right_within_a_factor_of_two(truth: float, spread: float) -> None:
     """Of experiments that 12 rounds leave open: the median prediction, against the median of what it took."""
@@ -154,7 +163,7 @@ def test_rounds_needed_is_right_within_a_factor_of_two(truth: float, spread: flo
         found = statistics.interval(pairs[:12], widening=sequential.WIDENING)
         ratio = msgspec.structs.replace(open_side.ratios["cpu"], ratio=found)
         open_side.ratios["cpu"] = ratio
-        comparison = comparison_of([open_side], widening=sequential.WIDENING)
+        comparison = comparison_of([open_side], noise=0.0, widening=sequential.WIDENING)  # as `_settles`
         if judge.standing(open_side, comparison) is not judge.Standing.INCONCLUSIVE:
             continue
         if needed := judge.rounds_needed(open_side, comparison):
