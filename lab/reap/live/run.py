@@ -12,7 +12,6 @@ from subprocess import Popen
 from typing import BinaryIO
 
 from reap import native
-from reap.base.errors import ReapError
 from reap.base.files import native_name
 from reap.launch import spawn
 from reap.launch.records import Launch, Outcome
@@ -20,6 +19,7 @@ from reap.live import analyse
 from reap.live.records import Moment
 from reap.recording.analyse.sites import names, telling
 from reap.recording.analyse.sizes import bins
+from reap.recording.read import reading
 
 MOST_EVENTS = 500_000
 """That are read at once, in about 0.1 s of CPU time."""
@@ -36,7 +36,7 @@ class Watched:
     def __init__(self, path: Path) -> None:
         """Throws ReapError where the file cannot be read, or is no recording."""
         self._path = path
-        with self._readable():
+        with reading(path):
             self._recording = native.GrowingRecording(native_name(path))
         self._names: dict[tuple[int, int], analyse.Place] = {}
         self._before = (0.0, 0, 0)
@@ -50,7 +50,7 @@ class Watched:
         """
         recording = self._recording
         over = ended or self._is_over()
-        with self._readable():
+        with reading(self._path):
             behind = recording.update(MOST_EVENTS, over)
             if recording.finished and not over:  # as this look has found
                 over, behind = True, recording.update(MOST_EVENTS, True)
@@ -108,19 +108,6 @@ class Watched:
         if damage.foreign or damage.corrupt or damage.truncated or damage.malformed:
             said.append("A part of the file is damaged; what is shown lacks it.")
         return said
-
-    @contextlib.contextmanager
-    def _readable(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            hint = "make one with: reap record -o FILE -- CMD" if isinstance(error, FileNotFoundError) else ""
-            raise ReapError(f"the recording {self._path} cannot be read: {error.strerror}", hint) from error
-        except native.BadTraceError as error:
-            raise ReapError(
-                f"{self._path} cannot be read as a recording: {error}",
-                "make one with: reap record -o FILE -- CMD",
-            ) from error
 
 
 class Output:

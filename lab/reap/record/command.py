@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from reap.commandline.size import SIZE
 
@@ -85,12 +84,18 @@ def record(
     from reap.base.errors import ExitCode, ReapError
     from reap.commandline import reporting
     from reap.commandline.errors import complain
+    from reap.commandline.experiments import written
     from reap.commandline.recorded import to_record
     from reap.recording import record as recording
 
     if pid is not None:
-        return _attach(context, pid, seconds, output, force=force)
-    if _given(context, "seconds"):
+        unused = ["CMD"] if command else sorted(written(context, _OF_A_COMMAND))
+        if unused:
+            raise ReapError(
+                f"{unused[0]} must not be used with --pid", f"reap record --pid {pid}", ExitCode.USAGE
+            )
+        return _attach(pid, seconds, output, force=force)
+    if written(context, ("seconds",)):
         raise ReapError("--seconds requires --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
     reporting.require_file(output)
     launch = to_record(command, allocator, timeout)
@@ -114,35 +119,18 @@ def record(
     return status
 
 
-_OF_A_COMMAND = {
-    "command": "CMD",
-    "depth": "--depth",
-    "allocator": "--allocator",
-    "timeout": "--timeout",
-    "python": "--python",
-    "compress": "--compress",
-    "max_size": "--max-size",
-}
-"""What must not be used with --pid."""
+_OF_A_COMMAND = ("depth", "allocator", "timeout", "python", "compress", "max_size")
+"""Options that must not be used with --pid."""
 
 
-def _given(context: click.Context, name: str) -> bool:
-    return context.get_parameter_source(name) is not ParameterSource.DEFAULT
-
-
-def _attach(context: click.Context, pid: int, seconds: float, output: Path | None, *, force: bool) -> int:
+def _attach(pid: int, seconds: float, output: Path | None, *, force: bool) -> int:
     """Records a running process. Throws ReapError."""
     from reap.base import units
-    from reap.base.errors import ExitCode, ReapError
+    from reap.base.errors import ExitCode
     from reap.commandline import reporting
     from reap.launch.process import attach as processes
     from reap.recording import attach as attaching
 
-    for name, option in _OF_A_COMMAND.items():
-        if _given(context, name):
-            raise ReapError(
-                f"{option} must not be used with --pid", f"reap record --pid {pid}", ExitCode.USAGE
-            )
     reporting.require_file(output)
     command = processes.command_of(pid)
     path = output or Path(f"{reporting.name_of(command) if command else f'pid{pid}'}.reap")

@@ -1,5 +1,7 @@
 """Opening a trace."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from reap import native
@@ -14,8 +16,15 @@ def read(path: Path) -> native.Recording:
     A recording that was cut short or damaged is read as far as it is sound; its `damage()` says what is
     missing. Memory is bounded by what the recorded program had in use at once.
     """
-    try:
+    with reading(path):
         return native.Recording(native_name(path), native_files.preload("record").name)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raises what goes wrong while a recording is read, whole or in parts, as a ReapError that names it."""
+    try:
+        yield
     except OSError as error:
         hint = "make one with: reap record -o FILE -- CMD" if isinstance(error, FileNotFoundError) else ""
         raise ReapError(f"the recording {path} cannot be read: {error.strerror}", hint) from error

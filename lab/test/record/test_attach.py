@@ -273,6 +273,14 @@ def test_options_that_do_not_go_together(tmp_path, words, message):
     assert not list(tmp_path.iterdir())
 
 
+def test_defaults_of_a_configuration_are_for_whom_they_concern(tmp_path):
+    """They are not options that were written beside --pid, or without it."""
+    (tmp_path / "reap.toml").write_text('[record]\ndepth = "full"\ncompress = true\nseconds = 3\n')
+    assert reap("record", "-o", "x.reap", "--", "true", cwd=tmp_path).returncode == 0
+    done = reap("record", "--pid", "4194305", cwd=tmp_path)
+    assert done.returncode == ExitCode.NOT_FOUND, done.stderr
+
+
 def test_a_file_that_exists_is_kept(tmp_path):
     (tmp_path / "x.reap").write_text("mine")
     with running(pause=1000, work=0) as held:
