@@ -112,6 +112,8 @@ class View(App[None]):
                 self.error = error
                 self.exit()
                 return
+            if not self.is_running:  # it was closed meanwhile: its parts are gone
+                return
             self._take(moment)
             if moment.over:
                 self.exit()

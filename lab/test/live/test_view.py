@@ -78,6 +78,20 @@ def screen(pilot, part: str) -> str:
     )
 
 
+def test_a_look_that_ends_after_the_view_was_closed_draws_nothing() -> None:
+    """The parts are removed one after another while it closes, and a look may end between two of them."""
+    view = View(moment, 0.1)
+
+    async def closed(pilot) -> None:
+        await drawn(pilot, "#live", "keeps")
+        pilot.app._running = False  # as the first step of closing does
+        for part in pilot.app.query(Static):
+            await part.remove()
+        await pilot.app.workers.wait_for_complete()  # throws what the worker threw
+
+    driven(view, closed)
+
+
 def test_it_draws_every_part():
     async def act(pilot):
         head = await drawn(pilot, "#head", "server")
