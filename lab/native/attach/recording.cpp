@@ -15,6 +15,7 @@
 
 #include "reap_encode.h"
 #include "trace/checksum.h"
+#include "trace/process.h"
 #include "trace/writer.h"
 
 namespace reap::native {
@@ -52,15 +53,6 @@ std::string read_all(const std::string &path) {
     return text.str();
 }
 
-// A field of /proc/PID/stat behind the name, counted from 3.
-uint64_t stat_field(const std::string &stat, int number) {
-    const size_t name = stat.rfind(')');
-    std::istringstream fields(name == std::string::npos ? "" : stat.substr(name + 1));
-    std::string field;
-    for (int at = 3; at <= number; ++at) fields >> field;
-    return std::strtoull(field.c_str(), nullptr, 10);
-}
-
 uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
 } // namespace
@@ -90,15 +82,15 @@ void AttachedRecording::end(uint64_t time_ns) {
 
 void AttachedRecording::put_image(const std::string &provider) {
     const std::string folder = "/proc/" + std::to_string(pid_);
-    const std::string stat = read_all(folder + "/stat");
+    const ProcessStat stat = stat_of(pid_).value_or(ProcessStat{});
     std::string command = read_all(folder + "/cmdline");
     command.resize(command.find_last_not_of('\0') + 1); // one that wrote its title over it leaves many
-    process_start_ = stat_field(stat, 22);
+    process_start_ = stat.start;
     char executable[PATH_MAX];
     const ssize_t length = ::readlink((folder + "/exe").c_str(), executable, sizeof executable);
     append(definitions_, Body()
                              .number(0)
-                             .number(stat_field(stat, 4))
+                             .number(stat.parent)
                              .number(0)
                              .text(std::string(executable, static_cast<size_t>(std::max<ssize_t>(length, 0))))
                              .text(provider)
@@ -207,19 +199,8 @@ void AttachedRecording::write_block(Stream &stream) {
     head.checksum = checksum(stream.payload.data(), stream.payload.size(), head.image);
     std::memcpy(block.data(), &head, sizeof head);
     std::memcpy(block.data() + sizeof head, stream.payload.data(), stream.payload.size());
-    write(block.data(), block.size(), uint64_t{stream.index} * REAP_BLOCK_BYTES);
+    write_all(file_, block.data(), block.size(), uint64_t{stream.index} * REAP_BLOCK_BYTES, path_);
     stream.changed = false;
-}
-
-void AttachedRecording::write(const void *bytes, size_t length, uint64_t offset) {
-    const auto *at = static_cast<const unsigned char *>(bytes);
-    for (size_t done = 0; done < length;) {
-        const ssize_t wrote =
-            ::pwrite(file_.get(), at + done, length - done, static_cast<off_t>(offset + done));
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) throw std::system_error(errno, std::generic_category(), path_);
-        done += static_cast<size_t>(wrote);
-    }
 }
 
 void AttachedRecording::flush() {
@@ -228,7 +209,7 @@ void AttachedRecording::flush() {
         if (stream->changed) write_block(*stream);
     }
     header_.next_image = 1;
-    write(&header_, sizeof header_, 0);
+    write_all(file_, &header_, sizeof header_, 0, path_);
 }
 
 } // namespace reap::native

@@ -61,7 +61,6 @@ class AttachedRecording {
 
     void append(Stream &stream, const std::vector<unsigned char> &record);
     void write_block(Stream &stream);
-    void write(const void *bytes, size_t length, uint64_t offset);
     void put_counts();
     void put_image(const std::string &provider);
 

@@ -39,6 +39,17 @@ size_t File::read_at(void *out, size_t length, uint64_t offset) const noexcept {
     return done;
 }
 
+void write_all(const Descriptor &file, const void *bytes, size_t length, uint64_t offset,
+               const std::string &path) {
+    for (size_t done = 0; done < length;) {
+        const ssize_t wrote = ::pwrite(file.get(), static_cast<const char *>(bytes) + done, length - done,
+                                       static_cast<off_t>(offset + done));
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) throw std::system_error(errno, std::generic_category(), path);
+        done += static_cast<size_t>(wrote);
+    }
+}
+
 std::string field_text(const char *field, size_t size) { return {field, ::strnlen(field, size)}; }
 
 } // namespace reap::native

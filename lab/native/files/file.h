@@ -49,6 +49,11 @@ class File {
     uint64_t size_ = 0;
 };
 
+// Writes all of it at `offset`. Throws std::system_error with `path`: where the disk is full a first write
+// may be short and have no errno, but the next has.
+void write_all(const Descriptor &file, const void *bytes, size_t length, uint64_t offset,
+               const std::string &path);
+
 // The text in a field of fixed size: up to its first zero byte.
 std::string field_text(const char *field, size_t size);
 

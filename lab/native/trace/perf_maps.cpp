@@ -136,8 +136,7 @@ class Appender {
     [[noreturn]] void fail() const { throw std::system_error(errno, std::generic_category(), path_); }
 
     void write(const void *bytes, size_t length, uint64_t offset) {
-        if (::pwrite(file_.get(), bytes, length, static_cast<off_t>(offset)) != static_cast<ssize_t>(length))
-            fail();
+        write_all(file_, bytes, length, offset, path_);
     }
 
     void write_block() {

@@ -6,18 +6,23 @@
 
 namespace reap::native {
 
+std::optional<ProcessStat> stat_of(uint32_t pid) {
+    const std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::ostringstream all;
+    all << file.rdbuf();
+    const std::string text = all.str();
+    std::istringstream fields(text.substr(text.rfind(')') + 1)); // behind the name, which may hold anything
+    ProcessStat found;
+    std::string other;
+    fields >> found.state >> found.parent; // fields 3 and 4
+    for (int i = 5; i < 22; ++i) fields >> other;
+    if (!(fields >> found.start)) return std::nullopt;
+    return found;
+}
+
 bool is_running(uint32_t pid, uint64_t start) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    if (!std::getline(file, text)) return false;
-    std::istringstream rest(text.substr(text.rfind(')') + 1));
-    std::string field;
-    std::string state;
-    for (int number = 3; number <= 22; ++number) {
-        if (!(rest >> field)) return false;
-        if (number == 3) state = field;
-    }
-    return state != "Z" && state != "X" && (start == 0 || std::stoull(field) - start <= 1);
+    const std::optional<ProcessStat> found = stat_of(pid);
+    return found && found->state != 'Z' && found->state != 'X' && (start == 0 || found->start - start <= 1);
 }
 
 } // namespace reap::native

@@ -2,8 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace reap::native {
+
+// What /proc/PID/stat says of a process.
+struct ProcessStat {
+    char state = '?';
+    uint32_t parent = 0;
+    uint64_t start = 0; // in ticks since boot
+};
+// Nothing where there is no such process.
+std::optional<ProcessStat> stat_of(uint32_t pid);
 
 // Whether the process that wrote a block is still there, by its head's `pid` and `process_start`. A pid that
 // was used again has another start time, where the process could learn its own: the child of a fork takes it

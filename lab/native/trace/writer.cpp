@@ -43,11 +43,6 @@ uint64_t ticks_per_second(uint32_t clock) {
     throw std::system_error(errno, std::generic_category(), path);
 }
 
-void write_at(int file, const void *bytes, size_t length, uint64_t offset, const std::string &path) {
-    const ssize_t wrote = ::pwrite(file, bytes, length, static_cast<off_t>(offset));
-    if (wrote != static_cast<ssize_t>(length)) fail(path);
-}
-
 // Gives the disk back what a block did not use: a process that lived for a moment used a page of each of its
 // blocks. Holes read as zeros; a file system without them keeps what it has.
 void punch_zeros(int file, const BlockInfo &info, const std::vector<unsigned char> &payload) {
@@ -149,24 +144,14 @@ void create_trace(const std::string &path, const TraceOptions &options) {
     // The header comes first, so that the file is a trace whenever this process is killed.
     std::vector<unsigned char> block(REAP_BLOCK_BYTES);
     std::memcpy(block.data(), &header, sizeof header);
-    const auto put = [&](const void *bytes, size_t length, off_t offset) {
-        // Where room ends within, a first write is short and has no errno; the next one has.
-        for (size_t done = 0; done < length;) {
-            const ssize_t wrote = ::pwrite(file.get(), static_cast<const unsigned char *>(bytes) + done,
-                                           length - done, offset + static_cast<off_t>(done));
-            if (wrote > 0) {
-                done += static_cast<size_t>(wrote);
-                continue;
-            }
-            const int error = errno;
-            ::unlink(path.c_str());
-            errno = error;
-            fail(path);
-        }
-    };
-    put(block.data(), block.size(), 0);
-    const uint32_t blocks = lengthen(file.get());
-    put(&blocks, sizeof blocks, offsetof(reap_file_header, file_blocks));
+    try {
+        write_all(file, block.data(), block.size(), 0, path);
+        const uint32_t blocks = lengthen(file.get());
+        write_all(file, &blocks, sizeof blocks, offsetof(reap_file_header, file_blocks), path);
+    } catch (const std::system_error &) {
+        ::unlink(path.c_str());
+        throw;
+    }
 }
 
 uint64_t finish_trace(const std::string &path) {
@@ -191,22 +176,22 @@ uint64_t finish_trace(const std::string &path) {
         head.reserved = 0;
         if (!blocks.payload(info, block)) continue;
         head.checksum = checksum(block.data(), block.size(), head.image);
-        write_at(file.get(), &head, sizeof head, info.offset, path);
+        write_all(file, &head, sizeof head, info.offset, path);
         if (!info.is_within()) punch_zeros(file.get(), info, block);
     }
     // These fields and no others: processes that still run go on taking blocks through the same header.
     const uint64_t end[] = {ticks_now(blocks.header().clock), clock_ns(CLOCK_MONOTONIC)};
     static_assert(offsetof(reap_file_header, end_monotonic_ns) == offsetof(reap_file_header, end_ticks) + 8);
     const bool ended = blocks.header().attached != 0 && blocks.header().end_ticks != 0;
-    if (!ended) write_at(file.get(), end, sizeof end, offsetof(reap_file_header, end_ticks), path);
+    if (!ended) write_all(file, end, sizeof end, offsetof(reap_file_header, end_ticks), path);
     const uint32_t finished = open == 0 ? 1 : 0;
     const uint32_t used = std::max(blocks.header().next_block, UINT32_C(1));
     if (finished != 0 && blocks.header().file_blocks > used) {
         punch_unused(file.get(), blocks);
         if (::ftruncate(file.get(), static_cast<off_t>(uint64_t{used} * REAP_BLOCK_BYTES)) != 0) fail(path);
-        write_at(file.get(), &used, sizeof used, offsetof(reap_file_header, file_blocks), path);
+        write_all(file, &used, sizeof used, offsetof(reap_file_header, file_blocks), path);
     }
-    write_at(file.get(), &finished, sizeof finished, offsetof(reap_file_header, finished), path);
+    write_all(file, &finished, sizeof finished, offsetof(reap_file_header, finished), path);
     return open;
 }
 
