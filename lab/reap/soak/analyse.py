@@ -14,7 +14,8 @@ import numpy as np
 from scipy import stats
 
 from reap.base.records import Estimate
-from reap.soak.records import GROUPS, Snapshot, Trend
+from reap.rss.records import Residence
+from reap.soak.records import GROUPS, Snapshot, Soak, Trend
 
 BLOCKS = 24
 """Of all starts together."""
@@ -40,6 +41,25 @@ def starts(snapshots: Iterable[Snapshot]) -> list[list[Snapshot]]:
 def long(of: Sequence[Sequence[Snapshot]]) -> float:
     """How long all starts together were observed."""
     return sum(each[-1].seconds - each[0].seconds for each in of)
+
+
+def summary(of: Sequence[Sequence[Snapshot]], last: Residence | None, available: int) -> Soak:
+    """What all starts come to, at least one. `last` was seen of the last one; None: nothing new was."""
+    found = trends(of)
+    resident = found.pop("resident", None)
+    return Soak(
+        command=last.command if last else [f"process {of[-1][0].pid}"],
+        starts=len(of),
+        seconds=long(of),
+        warm_up=WARM_UP * long(of),
+        snapshots=sum(map(len, of)),
+        asked=bool(last.allocator) if last else any(each.groups["live"] for start in of for each in start),
+        resident=resident,
+        parts=found,
+        available=available,
+        ended=last.ended if last else "",
+        notes=list(last.notes) if last else [],
+    )
 
 
 def settled(start: Sequence[Snapshot]) -> list[Snapshot]:

@@ -44,7 +44,7 @@ def soak(context: click.Context, /, **given: Any) -> int:  # noqa: ANN401 - clic
 
     A server is started, loaded again and again, and its process that uses the most CPU time is observed.
     Growth per hour is given with a 95 % confidence interval, for resident memory and for each part of it;
-    the first fifth of the time is left out as warm-up. Growth of less than 10 % of resident memory a day
+    the first fifth of the time is excluded as warm-up. Growth of less than 10 % of resident memory a day
     counts as none.
 
     Each snapshot is appended to a file at once: after a kill, a crash or Ctrl-C, --resume goes on with it,

@@ -1,11 +1,10 @@
 """Whether memory grows, which part of it, and what that leads to."""
 
-from collections.abc import Callable
 from typing import Literal
 
 from reap.base import units
 from reap.base.records import Estimate, Record
-from reap.soak.records import Soak, Trend
+from reap.soak.records import Soak
 
 Standing = Literal["grows", "does not grow", "inconclusive"]
 
@@ -94,56 +93,24 @@ def _cause(soak: Soak, grown: Estimate) -> str:
     return most if most and growing[most].value >= _MOST_OF_IT * grown.value else ""
 
 
-def _live(soak: Soak, trend: Trend) -> str:  # noqa: ARG001 - as its neighbours
-    return (
-        f"Live bytes grow by {rate(trend.per_hour)}: the program keeps what it allocates "
-        "(a leak, a cache without a bound, a queue)."
-    )
-
-
-def _free(soak: Soak, trend: Trend) -> str:
-    live = soak.parts.get("live")
-    beside = f"; live bytes change by {rate(live.per_hour)}" if live is not None else ""
-    return f"It is held by the allocator: its free memory grows by {rate(trend.per_hour)}{beside}."
-
-
-def _heap(soak: Soak, trend: Trend) -> str:
-    why = "" if soak.asked else ": it was not asked"
-    return (
-        f"It is the allocator's memory, which grows by {rate(trend.per_hour)}. How much of that is live is "
-        f"not known{why}."
-    )
-
-
-def _lazy_free(soak: Soak, trend: Trend) -> str:  # noqa: ARG001
-    return f"It is freed already (LazyFree: {rate(trend.per_hour)}), and the kernel takes it when it must."
-
-
-def _elsewhere(soak: Soak, trend: Trend) -> str:  # noqa: ARG001
-    return (
-        f"It is no memory of malloc, but the program's own mappings or stacks, which grow by "
-        f"{rate(trend.per_hour)}."
-    )
-
-
-def _files(soak: Soak, trend: Trend) -> str:  # noqa: ARG001
-    return f"It is files and shared memory, which no allocator changes: {rate(trend.per_hour)}."
-
-
-_BECAUSE: dict[str, Callable[[Soak, Trend], str]] = {
-    "live": _live,
-    "free": _free,
-    "heap": _heap,
-    "lazy_free": _lazy_free,
-    "other": _elsewhere,
-    "files": _files,
-}
-
-
 def _because(soak: Soak, cause: str) -> str:
     if not cause:
         return "No part of it alone accounts for most of that."
-    return _BECAUSE[cause](soak, soak.parts[cause])
+    grown = rate(soak.parts[cause].per_hour)
+    live = soak.parts.get("live")
+    beside = f"; live bytes change by {rate(live.per_hour)}" if live is not None else ""
+    why = "" if soak.asked else ": it was not asked"
+    return {
+        "live": f"Live bytes grow by {grown}: the program keeps what it allocates "
+        "(a leak, a cache without a bound, a queue).",
+        "free": f"It is held by the allocator: its free memory grows by {grown}{beside}.",
+        "heap": f"It is the allocator's memory, which grows by {grown}. How much of that is live is not "
+        f"known{why}.",
+        "lazy_free": f"It is freed already (LazyFree: {grown}), and the kernel takes it when it must.",
+        "other": f"It is no memory of malloc, but the program's own mappings or stacks, which grow by "
+        f"{grown}.",
+        "files": f"It is files and shared memory, which no allocator changes: {grown}.",
+    }[cause]
 
 
 def _exhausted(soak: Soak, grown: Estimate) -> list[str]:

@@ -51,7 +51,7 @@ class Soak(Record):
     seconds: float
     """All of them together, warm-ups included."""
     warm_up: float
-    """What was left out of each trend: of all starts together."""
+    """Excluded from each trend: of all starts together."""
     snapshots: int
     asked: bool
     """Whether the allocator was asked, so that live bytes are known."""

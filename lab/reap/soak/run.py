@@ -9,21 +9,21 @@ from typing import TextIO
 
 from reap.base.errors import ReapError
 from reap.rss import run as residence
-from reap.rss.records import Residence
-from reap.soak import analyse
-from reap.soak.records import GROUPS, Snapshot, Soak
+from reap.soak.records import GROUPS, Snapshot
 
 _HINT = "name one that reap soak wrote"
 
 
 @contextlib.contextmanager
 def rows(path: Path, *, resume: bool, force: bool) -> Iterator[TextIO]:
-    """The file of all snapshots, new, or with `resume` that of an earlier part. Throws ReapError."""
+    """The file of all snapshots, new, or with `resume` that of an earlier part, which `snapshots` has read.
+
+    Throws ReapError.
+    """
     if not resume:
         with residence.rows(path, force=force) as file:
             yield file
         return
-    snapshots(path)  # it is ours, or this throws
     try:
         _drop_torn_line(path)
         with path.open("a", newline="") as file:
@@ -34,20 +34,19 @@ def rows(path: Path, *, resume: bool, force: bool) -> Iterator[TextIO]:
 
 def snapshots(path: Path) -> list[Snapshot]:
     """What a file of snapshots has; a last line that a kill has torn is passed over. Throws ReapError."""
+    another = ReapError(f"{path} is no file of snapshots", _HINT)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ReapError(f"{path} is no file of snapshots", "name one that reap soak wrote")
+            raise another
         with path.open(newline="") as file:
             lines = csv.reader(file)
             if next(lines, None) != list(residence.HEADINGS):
-                raise ReapError(f"{path} is no file of snapshots", "name one that reap soak wrote")
+                raise another
             return list(_parsed(path, lines))
     except OSError as error:
-        raise ReapError(
-            f"{path} could not be read: {error.strerror}", "name one that reap soak wrote"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ReapError(f"{path} is no file of snapshots", "name one that reap soak wrote") from error
+        raise ReapError(f"{path} could not be read: {error.strerror}", _HINT) from error
+    except (UnicodeDecodeError, csv.Error):
+        raise another from None
 
 
 def _parsed(path: Path, lines: Iterator[list[str]]) -> Iterator[Snapshot]:
@@ -73,28 +72,3 @@ def _drop_torn_line(path: Path) -> None:
         whole = file.read()
         if whole and not whole.endswith(b"\n"):
             file.truncate(whole.rfind(b"\n") + 1)
-
-
-def seconds_left(hours: float, seen: list[Snapshot]) -> float:
-    """Of so many hours, those that were observed already not counted."""
-    return hours * 3600 - analyse.long(analyse.starts(seen))
-
-
-def summary(path: Path, last: Residence | None, available: int) -> Soak:
-    """All that the file has, earlier starts included; `last` is what was seen of the last one."""
-    of = analyse.starts(snapshots(path))
-    found = analyse.trends(of)
-    resident = found.pop("resident", None)
-    return Soak(
-        command=last.command if last else [f"process {of[-1][0].pid}" if of else path.name],
-        starts=len(of),
-        seconds=analyse.long(of),
-        warm_up=analyse.WARM_UP * analyse.long(of),
-        snapshots=sum(map(len, of)),
-        asked=bool(last.allocator) if last else any(each.groups["live"] for start in of for each in start),
-        resident=resident,
-        parts=found,
-        available=available,
-        ended=last.ended if last else "",
-        notes=list(last.notes) if last else [],
-    )

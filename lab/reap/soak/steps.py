@@ -1,6 +1,7 @@
 """What `reap soak` puts together: the observing, the answer, its files and the next command."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from reap.soak import analyse, terminal
 from reap.soak import page as pages
 from reap.soak import run as soaking
 from reap.soak.judge import SoakVerdict, judge
+from reap.soak.records import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,16 +48,16 @@ def soak(asked: Asked) -> int:
     """Observes, prints and writes the answer. Throws ReapError; what was seen until then is told first."""
     _require(asked)
     path = asked.resume or asked.output or _new_file(asked)
-    before = soaking.snapshots(asked.resume) if asked.resume else []
-    left = soaking.seconds_left(asked.hours, before)
+    of = analyse.starts(soaking.snapshots(path)) if asked.resume else []
+    left = asked.hours * 3600 - analyse.long(of)
     seen: Residence | None = None
     failure: ReapError | None = None
     if left > 0:
         with soaking.rows(path, resume=bool(asked.resume), force=asked.force) as file:
             seen, failure = _observed(asked, left, file)
-    if seen is None and failure is not None and not path.exists():
-        raise failure
-    _answer(asked, path, seen)
+        of = analyse.starts(soaking.snapshots(path)) if path.exists() else []
+    if of:
+        _answer(asked, path, of, seen)
     if failure is not None:
         raise failure
     return ExitCode.OK
@@ -100,11 +102,10 @@ def _observed(asked: Asked, seconds: float, file: TextIO) -> tuple[Residence | N
     return seen, None
 
 
-def _answer(asked: Asked, path: Path, seen: Residence | None) -> None:
-    found = soaking.summary(path, seen, memory.available())
+def _answer(asked: Asked, path: Path, of: Sequence[Sequence[Snapshot]], seen: Residence | None) -> None:
+    found = analyse.summary(of, seen, memory.available())
     verdict = judge(found)
     if asked.html_file is not None:
-        of = analyse.starts(soaking.snapshots(path))
         page = pages.page(found, verdict, of, ["reap", *sys.argv[1:]], machine.describe())
         write_safely(asked.html_file, page.encode(), force=asked.force)
     if asked.json_file is not None:

@@ -157,6 +157,7 @@ GOOD = ",".join(["0"] * len(run.residence.HEADINGS)) + "\r\n"
         (b"", "is no file of snapshots"),
         (b"a,b,c\r\n1,2,3\r\n", "is no file of snapshots"),
         (b"\xff\xfe\x00", "is no file of snapshots"),
+        (b"x" * 200_000, "is no file of snapshots"),
         ((HEAD + GOOD + "1,x\r\n" + GOOD).encode(), "line 3 of x.csv is damaged"),
     ],
 )
@@ -166,6 +167,16 @@ def test_a_file_that_is_none_of_ours_is_refused_and_stays(here: Path, text: byte
     assert isinstance(done.exception, ReapError)
     assert said in done.exception.what
     assert (here / "x.csv").read_bytes() == text
+
+
+def test_of_a_server_that_never_started_only_that_is_said(here: Path) -> None:
+    (here / "x.csv").write_text(HEAD)  # of an earlier part that was killed at once
+    for file in (["--resume", "x.csv"], ["-o", "y.csv"]):
+        done = CliRunner().invoke(soak, [*words("dies"), *file])
+        assert isinstance(done.exception, ReapError)
+        assert "ended with exit status 3 before it was ready" in done.exception.what
+        assert done.output == ""
+    assert not (here / "y.csv").exists()
 
 
 def test_a_torn_last_line_is_passed_over(here: Path) -> None:

@@ -62,7 +62,7 @@ def test_what_grows_is_told_from_what_is_held():
     assert live["resident"].per_hour.value == pytest.approx(live["live"].per_hour.value)
 
 
-def test_the_warm_up_is_left_out():
+def test_the_warm_up_is_excluded():
     rising = np.minimum(np.arange(3000) * MB / 5, 100 * MB)  # for 500 s of 3000
     assert trend_of(rising)["resident"].per_hour == Estimate(value=0, low=0, high=0)
 
