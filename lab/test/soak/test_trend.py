@@ -5,7 +5,7 @@ import math
 import msgspec
 import numpy as np
 import pytest
-from scipy.signal import lfilter
+from lab.bench.soak_coverage import held
 
 from reap.base.records import Estimate
 from reap.soak import analyse, judge
@@ -22,11 +22,6 @@ def snapshots(levels, *, pid=7, interval=1.0, group="live", **fixed):
         yield Snapshot(seconds=number * interval, pid=pid, resident=sum(groups.values()), groups=groups)
 
 
-def noise(rng, count, alike):
-    """An autoregressive series: each value resembles the one before it."""
-    return lfilter([1], [1, -alike], rng.normal(size=count + 2000))[2000:]
-
-
 def trend_of(levels, **options):
     return analyse.trends(analyse.starts(snapshots(levels, **options)))
 
@@ -34,18 +29,8 @@ def trend_of(levels, **options):
 @pytest.mark.parametrize("alike", [0, 0.9, 0.98, 0.995])
 def test_the_interval_holds_the_true_trend(alike):
     """In 95 of 100 soaks; less 3 where snapshots resemble those of minutes before."""
-    rng = np.random.default_rng(20261126)
-    count, growth, held, trials = 1200, 2 * MB, 0, 400
-    rising = 100 * MB + np.arange(count) * growth / HOUR
-    for _ in range(trials):
-        levels = rising + MB / 4 * noise(rng, count, alike)
-        blocks = np.array_split(np.arange(count), 24)
-        found = analyse.slope(
-            [[float(block.mean()) / HOUR for block in blocks]],
-            [[float(levels[block].mean()) for block in blocks]],
-        )
-        held += found.low <= growth <= found.high
-    assert held / trials > 0.95 - 3 * math.sqrt(0.05 * 0.95 / trials) - 0.01
+    soaks = 400
+    assert held(alike, soaks, 1200) > 0.95 - 3 * math.sqrt(0.05 * 0.95 / soaks) - 0.01
 
 
 def test_a_cache_that_fills_and_empties_does_not_grow():
