@@ -12,6 +12,7 @@ SCHEMA = 1
 FIELDS: dict[str, object] = {
     "profile": None,
     "flame": None,
+    "source": None,
     "difference": None,
     "check": None,
     "comparison": None,
