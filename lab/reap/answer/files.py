@@ -29,11 +29,17 @@ def report_of(*answers: Answer) -> Report:
     return Report(**head, answers=list(answers))
 
 
-def write_files(report: Report, *, json: Path | None, html: Path | None, force: bool) -> None:
-    """Writes what was asked for. Throws ReapError.
+def write_files(
+    report: Report, *, json: Path | None, html: Path | None, force: bool, redact: bool = False
+) -> None:
+    """Writes what was asked for, `redact` without command lines, folders and users. Throws ReapError.
 
     Called before anything is printed: a reader like `head` that has seen enough ends this process.
     """
+    if redact:
+        from reap.answer.redact import redacted
+
+        report = redacted(report)
     if json is not None:
         from reap.answer.json import write_json
 

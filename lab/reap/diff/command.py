@@ -38,6 +38,7 @@ _MEASURES = ("allocations", "bytes", "peak", "temporary", "live-at-exit")
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@click.option("--redact", is_flag=True, help="Leave command lines, folders and users out of the files.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def diff(
     before: Path,
@@ -46,6 +47,7 @@ def diff(
     limits: tuple[str, ...],
     json_file: Path | None,
     html_file: Path | None,
+    redact: bool,
     force: bool,
 ) -> int:
     """Show what grew and shrank between two recordings of two builds.
@@ -66,7 +68,7 @@ def diff(
     found = _difference(before, after, by, allowed)
     title = f"{found.before.program} before and after"
     answer = Answer(title=title, command=found.after.command, parts=[DifferencePart(difference=found)])
-    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force, redact=redact)
     render(reporting.console(json_file, html_file), found)
     reporting.say_files(json=json_file, html=html_file)
     exceeded = [budget.text for budget in found.budgets if budget.verdict == "exceeded"]

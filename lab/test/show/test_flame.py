@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 import msgspec
 import pytest
@@ -67,6 +68,20 @@ def test_the_boxes_are_the_stacks_of_the_recording(tmp_path):
     ]
     assert sum(stacks(held, "allocations").values()) == 62
     assert not held.estimated
+
+
+def test_a_function_of_many_lines_is_one_box(tmp_path):
+    lines = "\n".join(f"case {line}: block = malloc(8); return block;" for line in range(11_000))
+    source = tmp_path / "many.c"
+    source.write_text(
+        f"#include <stdlib.h>\nvoid *many(int at) {{ void *block; switch (at) {{\n{lines}\n}} return 0; }}\n"
+        "int main(void) { for (int at = 0; at < 11000; at++) many(at); return 0; }"
+    )
+    subprocess.run(["gcc", "-g", "-fno-builtin", "-o", tmp_path / "many", source], check=True)
+    held = flame(read(recorded(tmp_path, "full", str(tmp_path / "many")).path))
+    assert held is not None
+    ((_, value),) = [(path, v) for path, v in stacks(held, "allocations").items() if path[-1] == "many"]
+    assert value == 11_000
 
 
 def test_the_page_and_the_json_of_a_recording_have_it(tmp_path):

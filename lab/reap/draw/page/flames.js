@@ -152,16 +152,18 @@ const flames = (() => {
       pointed.textContent = "";
       if (boxes.firstChild) chart.update(data);
       else d3.select(boxes).datum(data).call(chart);
-      look();
+      mark(); // fresh boxes have no marks to be cleared, which would draw them again
+      tidy();
+    };
+
+    const mark = () => {
+      if (search.value) chart.search(search.value);
+      else found.textContent = "";
     };
 
     const look = () => {
-      if (search.value) {
-        chart.search(search.value);
-      } else {
-        chart.clear();
-        found.textContent = "";
-      }
+      if (!search.value) chart.clear();
+      mark();
       tidy();
     };
 
@@ -213,7 +215,7 @@ const flames = (() => {
     search.addEventListener("input", look);
     find(".reset").addEventListener("click", reset);
     draw();
-    const mark = held.slices
+    const markSpan = held.slices
       ? brush.attach(find(".span"), reapReport.charts[figure.dataset.time], held.slices, (from, to) => {
           Object.assign(span, { from, to });
           draw();
@@ -225,7 +227,7 @@ const flames = (() => {
       tidy();
     }).observe(boxes);
     drawn.push(() => {
-      mark?.();
+      markSpan?.();
       chart.update();
       tidy();
     });

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from reap import native
-from reap.recording.analyse.boxes import LEAST, Boxes, boxes, fewer
+from reap.recording.analyse.boxes import Boxes, boxes, fewer
 from reap.recording.analyse.calls import Place, by_function, named, several_processes
 from reap.recording.analyse.sites import is_interpreter, is_python, passes_on
 from reap.show.analyse import slices, source
 from reap.show.records import Excerpt, Flame
 
-_BEFORE_NAMES = LEAST / 10
-"""What is dropped before names are looked up. Calls from several lines make one box, so it is less."""
 _SYSTEM = re.compile(r"/(ld-linux|ld-musl|libc|libstdc\+\+|libc\+\+|libgcc_s|libpthread|libm)[-.]\S*so")
 _STARTS = re.compile(r"^(_start|start_thread|(__)?clone3?|_dl_\w+|__libc_\w+)$")
 _RUST_AND_GO = re.compile(r"^<?(std|core|alloc)::|^runtime\.")
@@ -31,7 +29,7 @@ def stacks(
 
     None of either where nothing was allocated.
     """
-    raw = recording.calls(_BEFORE_NAMES)
+    raw = recording.calls()  # all: a function may have thousands of lines, each with next to nothing
     whole = named(raw)
     tree = by_function(whole)
     if not tree.parents:
