@@ -306,6 +306,15 @@ def test_rounds_go_on_while_something_is_open(tmp_path, monkeypatch):
     assert (comparison.rounds, comparison.decided) == (14, False)
 
 
+def test_few_rounds_are_not_looked_at_and_have_intervals_for_a_fixed_number(tmp_path, monkeypatch):
+    monkeypatch.setattr(comparing.analyse, "decided", lambda _so_far: True)
+    takes_a_fifth_of_a_second(monkeypatch)
+    ear = Ear()
+    comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=4.2, listener=ear)
+    assert (comparison.rounds, comparison.decided, comparison.widening) == (6, False, 1)
+    assert "fewer once" not in ear.said[1]
+
+
 def test_ctrl_c_names_the_command_that_goes_on(tmp_path):
     where = tmp_path / "e"
     command = [
