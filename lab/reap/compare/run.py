@@ -70,8 +70,8 @@ def draw(
     every = {arms.label(spec, arm): arm for arm in arms.arms(spec)}
     warmups = {arms.label(spec, run.cell): run for run in runs if run.warmup}
     base = next(iter(every.values()))
-    baseline = _by_round(measured, base)
-    control = _by_round(measured, base, control=True)
+    baseline = _sound(_by_round(measured, base))
+    control = _sound(_by_round(measured, base, control=True))
     reference = [*baseline.values(), *control.values()] or [warmups[spec.baseline.name]]
     exits = {run.outcome.status for run in reference}
     outputs = {run.outcome.stdout_digest for run in reference}
@@ -162,6 +162,11 @@ def _by_round(runs: Sequence[Run], arm: Cell, *, control: bool = False) -> dict[
     return {run.cell.repeat: run for run in own}
 
 
+def _sound(runs: Mapping[int, Run]) -> dict[int, Run]:
+    """Those that ended by themselves: a run that was killed has no cost that could be compared."""
+    return {number: run for number, run in runs.items() if not (run.outcome.signal or run.outcome.failure)}
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Expected:
     """What an allocator is held against."""
@@ -189,7 +194,7 @@ def _side(
     spec: Spec, name: str, allocator: Allocator, own: Mapping[int, Run], warmup: Run, expected: _Expected
 ) -> Side:
     verification = verify.judge(allocator, warmup.outcome.heap, replaces=not spec.against)
-    sound = {number: run for number, run in own.items() if not (run.outcome.signal or run.outcome.failure)}
+    sound = _sound(own)
     every = [*own.values(), warmup]
     status = next((run.outcome.status for run in every if run.outcome.status not in expected.exits), None)
     problem = expected.dropped.get(name, "")

@@ -306,7 +306,7 @@ class Runner:
             return
         problem += f" ({when})"
         if cell.arm() == self._baseline:
-            note = f"under {self._label(cell)} {problem}"
+            note = f"under {self._label(cell)} {problem}: what was measured then counts for nothing"
             if note not in self.notes:
                 self.notes.append(note)
         else:

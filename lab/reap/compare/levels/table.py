@@ -42,7 +42,7 @@ class Table:
                 self._controls[run.cell.repeat] = run
             else:
                 self._measured.setdefault(arm, {})[run.cell.repeat] = run
-        reference = [*self.of(self.baseline).values(), *self._controls.values()]
+        reference = [*self._sound(self.baseline).values(), *_ended(self._controls).values()]
         reference = reference or [self.warmups[self.baseline.arm()]]
         self.status = reference[0].outcome.status
         self.exits = {run.outcome.status for run in reference}
@@ -112,7 +112,7 @@ class Table:
 
     def noise(self) -> dict[str, Ratio]:
         """The baseline to itself, by metric."""
-        return self._ratios(self.of(self.baseline), self._controls)
+        return self._ratios(self._sound(self.baseline), _ended(self._controls))
 
     def problem(self, cell: Cell) -> str:
         """Why the arm says nothing; empty if it says something."""
@@ -162,7 +162,7 @@ class Table:
         return ""
 
     def _sound(self, cell: Cell) -> dict[int, Run]:
-        return {number: run for number, run in self.of(cell).items() if not run.outcome.signal}
+        return _ended(self.of(cell))
 
     def _ratios(self, base: Mapping[int, Run], own: Mapping[int, Run]) -> dict[str, Ratio]:
         rounds = sorted(base.keys() & own.keys())
@@ -178,6 +178,11 @@ class Table:
             )
             for metric in known(runs[number].outcome for runs in (base, own) for number in rounds)
         }
+
+
+def _ended(runs: Mapping[int, Run]) -> dict[int, Run]:
+    """Those that no signal ended."""
+    return {number: run for number, run in runs.items() if not run.outcome.signal}
 
 
 def _litter_fault(run: Run) -> str:
