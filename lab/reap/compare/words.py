@@ -25,7 +25,7 @@ SERVED = (
     "before them that warm it up, and the load generator; peak memory is from start to stop."
 )
 
-NOISE = "Noise: the baseline against itself in the same rounds. A ratio within the noise is no difference."
+NOISE = "Noise: the baseline against itself in the same rounds. A gain must be one over both of its runs."
 
 
 def verdict(comparison: Comparison) -> list[str]:
