@@ -1,6 +1,7 @@
 """Apache Parquet: a table of events and one of stacks, for data frames and databases. Requires pyarrow."""
 
 import importlib
+import sys
 from types import ModuleType
 from typing import IO
 
@@ -32,7 +33,7 @@ def _arrow() -> ModuleType:
     except ImportError as error:
         raise ReapError(
             "the Python package pyarrow is not installed; --to parquet requires it",
-            ".venv/bin/python -m pip install --require-hashes -r setup/python/parquet.lock",
+            f"{sys.executable} -m pip install 'pyarrow>=18'",
         ) from error
 
 
