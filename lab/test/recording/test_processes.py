@@ -114,8 +114,8 @@ SETPRIV = "setpriv --reuid=65534 --regid=65534 --clear-groups"
     os.geteuid() != 0, reason="only root can become another user or change the root directory"
 )
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("way", [SETPRIV, "unshare --mount", "chroot /"])
-def test_what_is_executed_as_another_user_is_recorded(tmp_path, depth, way):
+@pytest.mark.parametrize("way", [SETPRIV, "unshare --mount", "unshare --pid --fork", "chroot /"])
+def test_what_is_executed_as_another_user_or_in_another_namespace_is_recorded(tmp_path, depth, way):
     tmp_path.chmod(0o755)
     script = "hidden=$(ls / | head -1); exec /usr/bin/perl -e 'my @a = map {q(x) x 50} 1 .. 20000; print 7'"
     done = shell(tmp_path, depth, f"exec {way} /bin/sh -c '{script.replace(chr(39), chr(34))}'")
