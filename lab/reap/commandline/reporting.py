@@ -72,6 +72,7 @@ VERSIONS = {
     "doctor": 2,
     "drag": 1,
     "drag-sample": 1,
+    "fleet": 1,
     "fragment": 1,
     "rss": 1,
     "scenario": 1,
