@@ -44,7 +44,7 @@ def run(folder: Folder, listener: Listener | None = None, rounds: int = 0) -> Fr
     With `rounds`, an experiment that was to have fewer gets so many. On Ctrl-C it throws
     `runner.InterruptedRunError`; the folder can be resumed.
     """
-    runner, profile = _runner(folder, listener or Listener(), rounds)
+    runner, profile = prepared(folder, listener or Listener(), rounds)
     runner.run()
     spec = folder.spec
     return draw(spec, profile, folder.runs, runner.dropped, runner.notes, stopped_early=runner.stopped_early)
@@ -52,11 +52,12 @@ def run(folder: Folder, listener: Listener | None = None, rounds: int = 0) -> Fr
 
 def cost(folder: Folder, listener: Listener | None = None) -> Cost:
     """Takes the size profile and runs the warm-ups, if they are not there yet. Throws as `run` does."""
-    runner, _ = _runner(folder, listener or Listener())
+    runner, _ = prepared(folder, listener or Listener())
     return runner.cost()
 
 
-def _runner(folder: Folder, listener: Listener, rounds: int = 0) -> tuple[Runner, SizeProfile]:
+def prepared(folder: Folder, listener: Listener, rounds: int = 0) -> tuple[Runner, SizeProfile]:
+    """The runner of the experiment, and the size profile that litters its heaps. Throws ReapError."""
     plan = _fragment(folder.spec)
     profile = _profile(folder, plan, listener)
     for level in arms.levels(plan).values():
