@@ -29,6 +29,7 @@ VERBS = {
     "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
     "compare": ("reap.compare.command", "Compare allocators on a program."),
+    "sweep": ("reap.sweep.command", "Compare allocators on several programs, and on many machines."),
     "load": ("reap.load.command", "Make requests of a server at a fixed rate, and print their latency."),
     "tune": ("reap.tune.command", "Search an allocator's settings for those that suit a program."),
     "wall": ("reap.wall.command", "Find out where a program's time goes: is it at the allocator's wall?"),
