@@ -111,7 +111,7 @@ class Dask:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._joining: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._known: set[str] = set()
-        self._met = 0
+        self._joined = self._met = 0
         self._futures: dict[tuple[str, str], Any] = {}
         self._begun = time.monotonic()
         # Workers are met on a thread of its own: while they say what they are, the others go on.
@@ -155,6 +155,8 @@ class Dask:
 
     def settled(self) -> bool:
         """Whether as many have joined as were asked for, or it has taken too long."""
+        if self._met < self._joined:
+            return False
         return self._met >= self._expected or time.monotonic() - self._begun > self.patience
 
     def close(self) -> None:
@@ -179,6 +181,7 @@ class Dask:
     def _join(self, address: str) -> None:
         if address not in self._known:
             self._known.add(address)
+            self._joined += 1
             self._joining.put(address)
             with contextlib.suppress(RuntimeError):  # it ends
                 self._meeting.submit(self._meet)
@@ -248,7 +251,7 @@ def local(count: int) -> Iterator[tuple[Any, int]]:
         threads_per_worker=1,
         resources={MEASURE: 1},
         memory_limit=None,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         worker_dashboard_address=None,
     )
     with made, client(made) as connected:

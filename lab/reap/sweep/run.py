@@ -190,6 +190,8 @@ class Driver:
                 self._fill(address)
 
     def _conclude(self) -> None:
+        if not self._left:
+            self.course.problems.append("no worker joined that could be used: nothing was run")
         for kind, cells in self._left.items():
             for cell, left in cells.items():
                 if left:

@@ -125,7 +125,7 @@ def test_an_address_that_is_none(monkeypatch):
 
 def test_a_worker_without_the_resource_is_named(tmp_path):
     made = distributed.LocalCluster(
-        n_workers=1, processes=False, dashboard_address=None, silence_logs=logging.CRITICAL
+        n_workers=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
     )
     with made, cluster.scheduler(made.scheduler_address) as (client, count):
         course = driven((client, count), tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=2)))

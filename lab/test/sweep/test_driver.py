@@ -158,6 +158,12 @@ def test_workers_that_are_not_used_and_kinds_without_one_are_named(tmp_path):
     assert "no worker is of the kind zen4" in said
 
 
+def test_a_sweep_without_any_worker_is_no_success(tmp_path):
+    course, found = driven(tmp_path, Scripted(), fakes.a_sweep(fakes.a_cell()))
+    assert not found
+    assert course.problems == ["no worker joined that could be used: nothing was run"]
+
+
 def test_a_clock_that_is_apart_is_a_note(tmp_path):
     pool = Scripted(Joined("a", fakes.facts_of("worker a"), -90.0))
     course, _ = driven(tmp_path, pool, fakes.a_sweep(fakes.a_cell(rounds=2)))
