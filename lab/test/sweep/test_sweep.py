@@ -1,6 +1,7 @@
 """`reap sweep` as a user calls it: real rounds of a small program, here and on a cluster."""
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -133,3 +134,27 @@ def test_a_kill_loses_the_running_round_alone(place):
     answer = reap("sweep", "--resume", "s")
     assert answer.returncode == 0, answer.stderr
     assert sorted(ended(place)) == list(range(max(before) + 3))
+
+
+@pytest.mark.slow
+@pytest.mark.timed
+def test_real_rounds_on_workers_say_what_those_here_say(place):
+    """Eight rounds on two workers and eight here: all are there, paired alike, and the intervals meet."""
+    (place / "plan.toml").write_text(PLAN.format(rounds=8))
+    found = {}
+    for where in ([], ["--local", "2"]):
+        name = "".join(where) or "here"
+        answer = reap("sweep", "plan.toml", *where, "-o", name, "--json", f"{name}.json")
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        found[name] = json.loads((place / f"{name}.json").read_text())["sweep"]
+    done = list(folder.blocks(place / "--local2"))
+    assert sorted(each.block.round for each in done) == list(range(8))
+    assert {each.facts.worker for each in done} == {"worker 0", "worker 1"}
+    assert {each.pairing.method for each in done} == {"simultaneous"}
+    intervals = [
+        next(each for each in swept["effects"] if each["allocator"] == "reap")["kinds"][0]["ratio"]
+        for swept in found.values()
+    ]
+    one, other = intervals
+    apart = abs(math.log(one["value"] / other["value"]))
+    assert apart < 3 * math.log(one["high"] / one["low"] * other["high"] / other["low"])
