@@ -4,8 +4,8 @@
 
 Records the program of lab/bench/decoder.py with 100,000 blocks in use twice in full depth, EVENTS events (10
 million) each, and writes every format of the first. The bars: of 100 million events the aggregated formats in
-10 s, Parquet 5 M events/s, chrome-trace 0.5 M/s; `reap diff` of two recordings of 10 million events in 5 s and
-500 MB.
+10 s, Parquet 5 M events/s, chrome-trace 0.5 M/s; `reap diff` of two recordings of 10 million in
+5 s and 500 MB.
 """
 
 import subprocess
