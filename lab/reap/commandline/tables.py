@@ -39,7 +39,7 @@ def write_page(
     `drawing` is an SVG of ours, in which every word is escaped, and `drawn` says what it is of.
     """
     page = html.page(
-        "tables.html.j2",
+        "commandline/tables.html.j2",
         title=title,
         sentences=sentences,
         tables=[table for table in tables if table.rows],

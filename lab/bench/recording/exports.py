@@ -1,6 +1,6 @@
 """What `reap export` and `reap diff` take for long recordings: CPU time, events a second, memory.
 
-    .venv/bin/python lab/bench/exports.py [EVENTS]
+    .venv/bin/python lab/bench/recording/exports.py [EVENTS]
 
 Records the program of lab/bench/decoder.py with 100,000 blocks in use twice in full depth, EVENTS events (10
 million) each, and writes every format of the first. The bars: of 100 million events the aggregated formats in
@@ -13,7 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from decoder import PROGRAM
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from decoder import PROGRAM  # noqa: E402 - is found by the line before
 
 FORMATS = ("collapsed", "speedscope", "pprof", "chrome-trace", "parquet")
 MEASURE = """
@@ -28,7 +30,7 @@ def main() -> int:
     """Prints a row for each format, and one for the difference."""
     turns = (int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000) // 2
     reap = str(Path(sys.executable).with_name("reap"))
-    build = Path(__file__).resolve().parents[2] / "build"
+    build = Path(__file__).resolve().parents[3] / "build"
     with tempfile.TemporaryDirectory(prefix="reap-bench-", dir=build) as name:
         folder = Path(name)
         (folder / "churn.c").write_text(PROGRAM)

@@ -1,6 +1,6 @@
 """How large the page of a long recording is, how long it takes to make, to open, and to react.
 
-    .venv/bin/python lab/bench/page.py [EVENTS] [SITES]
+    .venv/bin/python lab/bench/recording/page.py [EVENTS] [SITES]
 
 Records a program that allocates from SITES lines (50,000) in full depth until it has EVENTS events (10
 million), makes its page, and opens it in Debian's chromium. A reaction lasts from the change of a control to
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "lab" / "test"))
 
 import chromium  # noqa: E402 - is found by the line before
