@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from decoder import PROGRAM  # noqa: E402 - is found by the line before
+from decoder import PROGRAM
 
 FORMATS = ("collapsed", "speedscope", "pprof", "chrome-trace", "parquet")
 MEASURE = """
