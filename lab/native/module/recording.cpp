@@ -104,6 +104,13 @@ class Recording {
 
     Damage damage() { return file_.damage(); }
 
+    // (key, value), as the user gave them.
+    [[nodiscard]] std::vector<std::pair<nb::str, nb::str>> labels() {
+        std::vector<std::pair<nb::str, nb::str>> out;
+        for (const auto &[key, value] : file_.labels()) out.emplace_back(text(key), text(value));
+        return out;
+    }
+
     [[nodiscard]] std::vector<Image> images() const {
         std::vector<Image> out;
         out.reserve(summary_.images.size());
@@ -443,6 +450,7 @@ void bind_recording(const nb::module_ &m) {
              "(pid, begin, end) on the trace's clock, no instruction pointers are counted.")
         .def("header", &Recording::header)
         .def("damage", &Recording::damage)
+        .def("labels", &Recording::labels)
         .def("images", &Recording::images)
         .def("unrecorded", &Recording::unrecorded)
         .def("unknown_interpreters", &Recording::unknown_interpreters)

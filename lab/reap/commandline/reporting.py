@@ -72,10 +72,12 @@ VERSIONS = {
     "doctor": 2,
     "drag": 1,
     "drag-sample": 1,
+    "fleet": 1,
     "fragment": 1,
     "rss": 1,
     "scenario": 1,
     "soak": 1,
+    "sweep": 1,
     "workloads": 2,
 }
 """Of the schemas of what is no report. Raised when a field changes its meaning or goes."""
