@@ -135,7 +135,9 @@ def _finish(asked: Asked, opened: SweepFolder, course: Course) -> int:
         page = pages.page(result, answers, ["reap", *sys.argv[1:]])
         write_safely(asked.html_file, page.encode(), force=asked.force)
     if asked.json_file is not None:
-        reporting.write_plain(asked.json_file, "sweep", {"sweep": result, "answers": answers}, force=asked.force)
+        reporting.write_plain(
+            asked.json_file, "sweep", {"sweep": result, "answers": answers}, force=asked.force
+        )
     if asked.parquet_file is not None:
         export.write(asked.parquet_file, folder.blocks(opened.path), force=asked.force)
     if result.blocks:
