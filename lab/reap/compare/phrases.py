@@ -113,5 +113,4 @@ def noise(comparison: Comparison, metric: str = "cpu") -> str:
     if units.says_nothing(ratio.ratio):
         return f"How far {comparison.baseline} differs from itself is unknown: {units.TOO_FEW}"
     span = interval(ratio.ratio)
-    own = f"{comparison.baseline} compared with itself: {span} {METRICS[metric]}"
-    return f"{own}; differences within that are noise"
+    return f"{comparison.baseline} compared with itself: {span} {METRICS[metric]}"

@@ -1,6 +1,6 @@
 """How much pairs of runs vary of programs that write files: one after another, and at once in private views.
 
-    .venv/bin/python lab/bench/private_views.py [--rounds 12]
+    .venv/bin/python lab/bench/compare/private_views.py [--rounds 12]
 
 Prints for gcc, sort and sqlite3, each writing one file, the standard deviation of the logarithm of the ratio
 of CPU times of glibc against itself in a round, and jemalloc's ratio with its 95 % confidence interval.
