@@ -39,7 +39,7 @@ def doctor(json_file: Path | None, force: bool) -> int:
         table.add_row(Text(check.state, style=_COLOURS[check.state]), check.name, said)
     reporting.console(json_file).print(table)
     if json_file is not None:
-        reporting.write_plain(json_file, checks, force=force)
+        reporting.write_plain(json_file, "doctor", {"checks": checks}, force=force)
     if not run.sound(checks):
         click.echo("something essential does not work: see `bad` above", err=True)
         return 1

@@ -140,7 +140,7 @@ def _answer(asked: Asked, answer: Fleet) -> None:
         page = pages.page(answer, ["reap", *sys.argv[1:]], machine.describe())
         write_safely(asked.html_file, page.encode(), force=asked.force)
     if asked.json_file is not None:
-        reporting.write_plain(asked.json_file, answer, force=asked.force)
+        reporting.write_plain(asked.json_file, "fleet", answer, force=asked.force)
     terminal.render(reporting.console(asked.json_file, asked.html_file), answer)
     if asked.html_file is not None:
         reporting.say_written("the report", asked.html_file)

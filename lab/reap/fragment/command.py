@@ -143,7 +143,7 @@ def fragment(
         if map_file is not None:
             result = _mapped(result, launch, found.image, map_file, force=force)
     if json_file is not None:
-        reporting.write_plain(json_file, result, force=force)
+        reporting.write_plain(json_file, "fragment", result, force=force)
     render(Console(stderr=True), result)
     if save_profile is not None:
         reporting.say_written("the size profile", save_profile)

@@ -5,6 +5,7 @@ A row for each site, and one for the whole recording, whose `function` is null. 
 
 import importlib
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -34,7 +35,7 @@ def arrow(what: str) -> ModuleType:
     except ImportError as error:
         raise ReapError(
             f"the Python package pyarrow is not installed; {what} requires it",
-            ".venv/bin/python -m pip install --require-hashes -r setup/python/parquet.lock",
+            f"{sys.executable} -m pip install 'pyarrow>=18'",
         ) from error
 
 

@@ -35,6 +35,9 @@ def allocators(context: click.Context, json_file: Path | None, force: bool) -> i
 
     reporting.refuse_existing(json_file, force=force)
     survey = catalog.survey()
+    found = [each for each in survey if not isinstance(each, Missing)]
+    missing = [each for each in survey if isinstance(each, Missing)]
+    names = [each.name for each in found]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("allocator", "from", "file"):
         table.add_column(heading, overflow="fold")
@@ -45,9 +48,9 @@ def allocators(context: click.Context, json_file: Path | None, force: bool) -> i
             table.add_row(each.name, each.origin, each.library or "(what programs have by default)")
     reporting.console(json_file).print(table)
     if json_file is not None:
-        reporting.write_plain(json_file, survey, force=force)
-    found = [each.name for each in survey if not isinstance(each, Missing)]
-    click.echo(f"next: reap compare --allocators {','.join(found[:4])} -- CMD", err=True)
+        lists = {"allocators": found, "missing": missing}
+        reporting.write_plain(json_file, "allocators", lists, force=force)
+    click.echo(f"next: reap compare --allocators {','.join(names[:4])} -- CMD", err=True)
     return ExitCode.OK
 
 

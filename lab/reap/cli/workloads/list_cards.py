@@ -34,7 +34,7 @@ def list_cards(json_file: Path | None, force: bool) -> int:
         table.add_row(each.name, each.kind, ", ".join(each.variants), each.title, seconds)
     reporting.console(json_file).print(table)
     if json_file is not None:
-        reporting.write_plain(json_file, cards, force=force)
+        reporting.write_plain(json_file, "workloads", {"workloads": cards}, force=force)
     for error in bad.values():
         click.echo(f"left out: {error.what}\n  {error.hint}", err=True)
     click.echo("next: reap workloads run NAME", err=True)

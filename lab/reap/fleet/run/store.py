@@ -6,6 +6,7 @@ Nothing is fetched: the database opens no file but its own, and extensions are n
 import contextlib
 import importlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -43,7 +44,7 @@ def duckdb() -> ModuleType:
     except ImportError as error:
         raise ReapError(
             "the Python package duckdb is not installed; reap fleet requires it",
-            ".venv/bin/python -m pip install --require-hashes -r setup/python/fleet.lock",
+            f"{sys.executable} -m pip install 'duckdb>=1.2' 'pyarrow>=18'",
         ) from error
 
 
