@@ -255,6 +255,27 @@ def test_where_files_may_not_grow_the_reason_is_given(tmp_path):
     assert not (tmp_path / "x.reap").exists()
 
 
+def test_where_memory_ends_there_is_one_message():
+    assert failing("MemoryError()").startswith("reap: there is no memory for reap itself\n  end programs")
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        ("__import__('limited')", " while it loaded its libraries\n  if nobody"),
+        ("os.kill(os.getpid(), 2)", "\n"),
+    ],
+)
+def test_what_stops_a_library_while_it_is_loaded_is_said(tmp_path, action, said):
+    """OpenBLAS sends SIGINT where it cannot start its threads, as with `ulimit -d 100000`."""
+    (tmp_path / "limited.py").write_text("import os\nos.kill(os.getpid(), 2)\n")
+    code = f"import os, reap.cli.main as m\ndef act(_): {action}\nm.cli.invoke = act\nm.main()"
+    words = [sys.executable, "-c", code, "doctor"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == ExitCode.SIGNALLED + signal.SIGINT
+    assert done.stderr.lstrip().startswith(f"reap: stopped{said}")
+
+
 def test_only_glibc_is_compared_with_our_own(monkeypatch):
     monkeypatch.setattr(catalog, "FOLDERS", ("/nonexistent",))
     chosen, said = experiments.choose(None)

@@ -5,7 +5,7 @@ import random
 
 import msgspec
 import pytest
-from lab.bench import noise as bench
+from lab.bench.compare import noise as bench
 from samples import comparison_of, exactly_paired, ratio_of, side_of
 
 from reap.compare import analyse

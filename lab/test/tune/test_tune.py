@@ -452,3 +452,9 @@ def test_the_command(tmp_path):
     assert "go on with: reap tune --resume" in other.stderr
     changed = reap("tune", "--resume", "x", "--for", "cpu", cwd=tmp_path)
     assert "it takes no --for" in changed.stderr
+    refused = reap("tune", "--resume", "x", "--runs", "22", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "the experiment has 22 runs already" in refused.stderr
+    more = reap("tune", "--resume", "x", "--runs", "26", cwd=tmp_path)
+    assert more.returncode == 0, more.stderr
+    assert "runs were added after 22" in " ".join(more.stdout.split())

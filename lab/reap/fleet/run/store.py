@@ -44,7 +44,7 @@ def duckdb() -> ModuleType:
     except ImportError as error:
         raise ReapError(
             "the Python package duckdb is not installed; reap fleet requires it",
-            f"{sys.executable} -m pip install 'duckdb>=1.2' 'pyarrow>=18'",
+            f"{sys.executable} -m pip install 'duckdb>=1.2'",
         ) from error
 
 

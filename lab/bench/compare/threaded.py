@@ -1,6 +1,6 @@
 """How far two equal servers of several threads differ in CPU time per request, by how they are paired.
 
-    .venv/bin/python lab/bench/threaded.py [--pairs N] [--threads N] [METHOD...]
+    .venv/bin/python lab/bench/compare/threaded.py [--pairs N] [--threads N] [METHOD...]
 
 memcached with so many threads, loaded by memcslap: pairs of every method in turn, so that all meet the same
 machine. Prints for each the standard deviation of a pair (of the logarithm of its ratio), what 30 seconds of

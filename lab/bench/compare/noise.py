@@ -1,6 +1,6 @@
 """What it takes for a gain to be beyond the noise: how often one is found, and after how many rounds.
 
-    .venv/bin/python lab/bench/noise.py [--experiments N]
+    .venv/bin/python lab/bench/compare/noise.py [--experiments N]
 
 Simulated experiments that stop at the answer, as `reap compare` does: a baseline that runs twice a round and
 an allocator, with the same standard deviation of a run. A gain is found by its interval to each of the two
