@@ -146,7 +146,8 @@ def test_without_dask_there_is_one_message(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ReapError, match="the Python package distributed is not installed") as caught:
         cluster.require()
-    assert "cluster.lock" in caught.value.hint
+    assert "-m pip install" in caught.value.hint
+    assert "distributed" in caught.value.hint
 
 
 SCRIPT = """

@@ -66,7 +66,7 @@ def test_a_plan_is_run_here_and_everything_is_written(place):
     assert all(row["cpu_seconds"] > 0 and row["status"] == 0 for row in table)
     again = reap("sweep", "--resume", "s", "--json", "-")
     assert again.returncode == 0
-    assert json.loads(again.stdout) == found
+    assert json.loads(again.stdout)["sweep"] == found["sweep"]
     assert ended(place) == [0, 1, 2]
 
 
