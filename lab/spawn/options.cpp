@@ -11,7 +11,7 @@ namespace reap::spawn {
 namespace {
 
 constexpr const char *usage =
-    "usage: reap-spawn [--program FILE] [--preload LIST] [--set NAME=VALUE]... [--unset NAME]...\n"
+    "usage: reap-spawn [--program FILE] [--set NAME=VALUE]... [--unset NAME]...\n"
     "                  [--ignore SIGNAL]... [--stdin FILE] [--capture [--keep FILE]] [--timeout-ms N]\n"
     "                  [--grace-ms N] [--result-fd N] [--core N] [--ready-fd N --start-fd N]\n"
     "                  [--private-at EMPTY_FOLDER --private FOLDER... [--copied FILE]...]\n"
@@ -112,12 +112,6 @@ class Environment {
     std::size_t count_ = 0;
 };
 
-/// `LD_PRELOAD=` before `list`, for exec; never freed.
-char *preload_assignment(const char *list) {
-    char *text = nullptr;
-    return asprintf(&text, "LD_PRELOAD=%s", list) < 0 ? nullptr : text;
-}
-
 } // namespace
 
 bool parse_options(int argc, char **argv, char **environment, Options &options) {
@@ -150,10 +144,6 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
         std::int64_t number = 0;
         if (std::strcmp(option, "--program") == 0) {
             options.program = value;
-        } else if (std::strcmp(option, "--preload") == 0) {
-            char *assignment = preload_assignment(value);
-            if (assignment == nullptr) return refuse("out of memory", option);
-            variables.set(assignment);
         } else if (std::strcmp(option, "--set") == 0) {
             if (std::strchr(value, '=') == nullptr) return refuse("--set requires NAME=VALUE", value);
             variables.set(value);

@@ -104,6 +104,9 @@ void drag_write_end(UInt how);
 void drag_write_resume(void);
 void drag_write_full(void);
 
+/* sanitized.c: whether this program, named as for openat, has a sanitizer's runtime. */
+Bool drag_is_sanitized(Int folder, const HChar *path);
+
 /* system.c: system calls without a function for tools. */
 Word drag_system(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f);
 void drag_return_pages(Addr at, SizeT size); /* whole pages, which read as zero afterwards */

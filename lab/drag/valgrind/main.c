@@ -89,11 +89,27 @@ static void refuse_to_lock(void) {
     VG_(exit)(125);
 }
 
+extern Bool VG_(clo_trace_children); /* whether the program of the next exec is run by Valgrind */
+
+/* Has a program with a sanitizer run as it does without Valgrind. */
+static void leave_alone_sanitized(UInt number, const UWord *words) {
+    enum { HERE = -100 };
+    const Bool by_folder = number == __NR_execveat;
+    const HChar *path = (const HChar *)words[by_folder ? 1 : 0];
+    if (!VG_(am_is_valid_for_client)((Addr)path, 1, VKI_PROT_READ)) return;
+    if (!drag_is_sanitized(by_folder ? (Int)words[0] : HERE, path)) return;
+    VG_(umsg)("drag: %s is built with a sanitizer, which Valgrind cannot run: it ran unmeasured\n", path);
+    VG_(clo_trace_children) = False;
+}
+
 static void before_call(ThreadId thread, UInt number, UWord *words, UInt count) {
     enum { LOCK_WHAT_IS_THERE = 1, WHEN_USED = 4 };
     (void)thread;
     (void)count;
-    if (executes(number)) end(REAP_DRAG_EXEC);
+    if (executes(number)) {
+        leave_alone_sanitized(number, words);
+        end(REAP_DRAG_EXEC);
+    }
     if (number == __NR_mlockall && (words[0] & LOCK_WHAT_IS_THERE) && !(words[0] & WHEN_USED) &&
         may_lock_all())
         refuse_to_lock();
@@ -104,7 +120,10 @@ static void after_call(ThreadId thread, UInt number, UWord *words, UInt count, S
     (void)words;
     (void)count;
     (void)answer;
-    if (executes(number)) drag_write_resume(); /* the call returned, so it failed */
+    if (executes(number)) { /* the call returned, so it failed */
+        VG_(clo_trace_children) = True;
+        drag_write_resume();
+    }
 }
 
 static void in_child(ThreadId thread) {

@@ -11,7 +11,7 @@
 
 #include "platform.h"
 
-// Defined by the recorder if it is loaded. Weak, because a dlsym that fails allocates its error message.
+// Defined by the recorder. Weak, for libreap-exec.so.
 extern "C" [[gnu::weak]] void reap_note_deepbind();
 extern "C" [[gnu::weak]] void reap_before_load();
 

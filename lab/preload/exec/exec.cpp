@@ -1,10 +1,13 @@
-/* libreap-exec.so: removes our preloads from the environment of programs that cannot load them.
+/* Removes our preloads from the environment of programs that cannot load them.
  *
  * A program for another C library (musl) or CPU architecture fails with LD_PRELOAD set, or its loader prints
  * an error; so does the loader of any program whose root directory or user cannot access the preloads. A
- * program with AddressSanitizer or ThreadSanitizer ends if their runtime does not come first.
- * Therefore the exec functions inspect the file first. This object is the last that reap preloads: it and
- * everything before it in LD_PRELOAD is removed for such a program. The user's own preloads stay.
+ * program with a sanitizer ends, or finds nothing, if the sanitizer's runtime does not come first.
+ * Therefore the exec functions inspect the file first. The last object that reap preloads and everything
+ * before it in LD_PRELOAD is removed for such a program. The user's own preloads stay.
+ *
+ * This is a part of the recorder, since each object costs a program that forks, and where nothing is recorded
+ * libreap-exec.so, the last that reap preloads.
  *
  * Freestanding C++20: depends on libc only and allocates nothing; after vfork it writes only to the stack.
  *
@@ -14,6 +17,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -25,7 +29,7 @@
 #include "platform.h"
 #include "reap_trace.h"
 
-// Defined by the recorder if it is loaded. Weak, because a dlsym that fails allocates its error message.
+// Defined by the recorder. Weak, for libreap-exec.so.
 extern "C" [[gnu::weak]] void reap_note_unrecorded(const char *path, uint32_t reason);
 
 namespace {
@@ -34,6 +38,7 @@ using namespace reap::preload;
 
 constexpr const char *kPreload = "LD_PRELOAD=";
 constexpr size_t kPreloadLength = 11;
+constexpr const char *kLastPreload = "REAP_LAST_PRELOAD"; // for the recorder, from reap.launch.spawn
 constexpr size_t kMaxPath = 4096;
 
 using Spawn = int (*)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
@@ -43,7 +48,7 @@ int (*real_execvpe)(const char *, char *const[], char *const[]);
 int (*real_fexecve)(int, char *const[], char *const[]);
 Spawn real_posix_spawn;
 Spawn real_posix_spawnp;
-const char *own_path = "";
+const char *last_path = ""; // of the last object that reap preloads
 
 template <class Function>
 void find(Function &slot, const char *name) noexcept {
@@ -52,20 +57,26 @@ void find(Function &slot, const char *name) noexcept {
 
 // At startup, because symbols must not be looked up after vfork or in signal handlers.
 [[gnu::constructor]] void start() {
+    static char copy[kMaxPath]; // programs overwrite their environment to show a title
     Dl_info self{};
-    if (dladdr(reinterpret_cast<const void *>(&start), &self) != 0) own_path = self.dli_fname;
+    const char *last = getenv(kLastPreload);
+    if (last != nullptr && strlen(last) < sizeof copy) {
+        last_path = strcpy(copy, last);
+    } else if (dladdr(reinterpret_cast<const void *>(&start), &self) != 0) {
+        last_path = self.dli_fname;
+    }
     find(real_execvpe, "execvpe");
     find(real_fexecve, "fexecve");
     find(real_posix_spawn, "posix_spawn");
     find(real_posix_spawnp, "posix_spawnp");
 }
 
-// What follows this object in a list of preloads; null if it is not in the list.
+// What follows our last object in a list of preloads; null if it is not in the list.
 const char *after_ours(const char *list) noexcept {
-    const size_t length = strlen(own_path);
+    const size_t length = strlen(last_path);
     for (const char *at = list; *at != '\0';) {
         const size_t width = strcspn(at, ": ");
-        const bool ours = width == length && strncmp(at, own_path, length) == 0;
+        const bool ours = width == length && strncmp(at, last_path, length) == 0;
         at += width;
         at += strspn(at, ": ");
         if (ours) return at;
@@ -99,7 +110,7 @@ bool can_open(const char *path, size_t width) noexcept {
 // a user who may not read them.
 bool preloads_reachable(char *const *environment) noexcept {
     const char *list = find_value(environment, kPreload);
-    return list == nullptr || after_ours(list) == nullptr || can_open(own_path, strlen(own_path));
+    return list == nullptr || after_ours(list) == nullptr || can_open(last_path, strlen(last_path));
 }
 
 // Whether a program must not get our preloads, although it can access them.
@@ -166,7 +177,7 @@ uint32_t reason_of(Kind kind) noexcept {
 template <class Execute>
 auto execute_as(Kind kind, const char *path, char *const *environment, Execute execute) {
     // As ldd does: the loader lists the libraries and runs nothing, and ours would be in the list.
-    if (find_value(environment, "LD_TRACE_LOADED_OBJECTS=") != nullptr)
+    if (kind == Kind::Lists || find_value(environment, "LD_TRACE_LOADED_OBJECTS=") != nullptr)
         return execute_without_preloads(Kind::Foreign, environment, execute);
     const bool reachable = refuses(kind) || preloads_reachable(environment);
     if (kind == Kind::Ours && reachable) return execute(environment);
@@ -203,14 +214,14 @@ bool find_in_path(const char *name, char (&found)[kMaxPath]) noexcept {
 }
 
 int execute_path(const char *path, char *const *argv, char *const *environment) noexcept {
-    return execute_as(kind_of(AT_FDCWD, path), path, environment, [=](char *const *variables) {
+    return execute_as(kind_of(AT_FDCWD, path, argv), path, environment, [=](char *const *variables) {
         return static_cast<int>(syscall(SYS_execve, path, argv, variables));
     });
 }
 
 int execute_name(const char *name, char *const *argv, char *const *environment) noexcept {
     char path[kMaxPath];
-    const Kind kind = find_in_path(name, path) ? kind_of(AT_FDCWD, path) : Kind::Ours;
+    const Kind kind = find_in_path(name, path) ? kind_of(AT_FDCWD, path, argv) : Kind::Ours;
     return execute_as(kind, path, environment,
                       [=](char *const *variables) { return real_execvpe(name, argv, variables); });
 }
@@ -236,7 +247,7 @@ REAP_EXPORT int execvp(const char *name, char *const *argv) noexcept {
 REAP_EXPORT int execveat(int directory, const char *path, char *const *argv, char *const *environment,
                          int flags) noexcept {
     // With an empty path the descriptor itself is executed, which openat() does not support.
-    const Kind kind = *path != '\0' ? kind_of(directory, path) : Kind::Ours;
+    const Kind kind = *path != '\0' ? kind_of(directory, path, argv) : Kind::Ours;
     return execute_as(kind, path, environment, [=](char *const *variables) {
         return static_cast<int>(syscall(SYS_execveat, directory, path, argv, variables, flags));
     });
@@ -252,7 +263,7 @@ REAP_EXPORT int fexecve(int file, char *const *argv, char *const *environment) n
     size_t length = strlen(path);
     while (count > 0) path[length++] = digits[--count];
     path[length] = '\0';
-    return execute_as(kind_of(AT_FDCWD, path), path, environment,
+    return execute_as(kind_of(AT_FDCWD, path, argv), path, environment,
                       [=](char *const *variables) { return real_fexecve(file, argv, variables); });
 }
 
@@ -290,7 +301,7 @@ REAP_EXPORT int execle(const char *path, const char *first, ...) noexcept {
 REAP_EXPORT int posix_spawn(pid_t *process, const char *path, const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attributes, char *const *argv,
                             char *const *environment) {
-    return execute_as(kind_of(AT_FDCWD, path), path, environment, [=](char *const *variables) {
+    return execute_as(kind_of(AT_FDCWD, path, argv), path, environment, [=](char *const *variables) {
         return real_posix_spawn(process, path, actions, attributes, argv, variables);
     });
 }
@@ -299,7 +310,7 @@ REAP_EXPORT int posix_spawnp(pid_t *process, const char *name, const posix_spawn
                              const posix_spawnattr_t *attributes, char *const *argv,
                              char *const *environment) {
     char path[kMaxPath];
-    const Kind kind = find_in_path(name, path) ? kind_of(AT_FDCWD, path) : Kind::Ours;
+    const Kind kind = find_in_path(name, path) ? kind_of(AT_FDCWD, path, argv) : Kind::Ours;
     return execute_as(kind, path, environment, [=](char *const *variables) {
         return real_posix_spawnp(process, name, actions, attributes, argv, variables);
     });

@@ -15,8 +15,15 @@ constexpr int kMaxInterpreters = 5; // as many as the kernel follows
 constexpr size_t kHead = 4096;
 constexpr size_t kMaxDynamic = 64;
 constexpr const char *kLoader = "ld-linux-x86-64.so.2";
-constexpr const char *kRuntimes[] = {"libasan.so",       "libhwasan.so",       "libtsan.so",
-                                     "libclang_rt.asan", "libclang_rt.hwasan", "libclang_rt.tsan"};
+constexpr const char *kForeignLoader = "ld-musl";
+constexpr const char *kLists[] = {"--list",    "--verify",        "--help",
+                                  "--version", "--list-tunables", "--list-diagnostics"};
+constexpr const char *kWithValue[] = {"--library-path",     "--inhibit-rpath",        "--audit",
+                                      "--preload",          "--glibc-hwcaps-prepend", "--argv0",
+                                      "--glibc-hwcaps-mask"};
+constexpr const char *kRuntimes[] = {"libasan.so",      "libhwasan.so",     "liblsan.so",
+                                     "libtsan.so",      "libclang_rt.asan", "libclang_rt.hwasan",
+                                     "libclang_rt.tsan"};
 
 // The program header of this number, if it is one and lies within `length` bytes.
 bool program_header(const char *head, size_t length, unsigned number, Elf64_Phdr &out) noexcept {
@@ -76,6 +83,29 @@ bool sanitized(int file, const char *head, size_t length) noexcept {
     return false;
 }
 
+const char *base_name(const char *path) noexcept {
+    const char *slash = strrchr(path, '/');
+    return slash != nullptr ? slash + 1 : path;
+}
+
+template <size_t count>
+bool is_one_of(const char *word, const char *const (&words)[count]) noexcept {
+    for (const char *each : words) {
+        if (strcmp(word, each) == 0) return true;
+    }
+    return false;
+}
+
+// What the loader runs when it is executed as a program with these arguments; null if it runs nothing.
+const char *program_of_loader(char *const *argv) noexcept {
+    if (argv == nullptr || argv[0] == nullptr) return nullptr;
+    for (++argv; *argv != nullptr && strncmp(*argv, "--", 2) == 0; ++argv) {
+        if (is_one_of(*argv, kLists)) return nullptr;
+        if (is_one_of(*argv, kWithValue) && argv[1] != nullptr) ++argv;
+    }
+    return *argv;
+}
+
 // Classifies a program for this CPU architecture by the loader that it requests.
 Kind kind_by_loader(int file, const char *head, size_t length) noexcept {
     Elf64_Ehdr header{};
@@ -89,8 +119,7 @@ Kind kind_by_loader(int file, const char *head, size_t length) noexcept {
         const long got = syscall(SYS_pread64, file, loader, most, part.p_offset);
         if (got <= 0) return Kind::Ours;
         loader[got] = '\0';
-        const char *slash = strrchr(loader, '/');
-        if (strcmp(slash != nullptr ? slash + 1 : loader, kLoader) != 0) return Kind::Foreign;
+        if (strcmp(base_name(loader), kLoader) != 0) return Kind::Foreign;
         return sanitized(file, head, length) ? Kind::Sanitized : Kind::Ours;
     }
     return Kind::Static;
@@ -98,8 +127,15 @@ Kind kind_by_loader(int file, const char *head, size_t length) noexcept {
 
 } // namespace
 
-Kind kind_of(int directory, const char *path) noexcept {
+Kind kind_of(int directory, const char *path, char *const *argv) noexcept {
     const ErrnoGuard keep;
+    const char *name = base_name(path);
+    if (strncmp(name, kForeignLoader, strlen(kForeignLoader)) == 0) return Kind::Foreign;
+    if (strcmp(name, kLoader) == 0) {
+        path = program_of_loader(argv);
+        if (path == nullptr) return Kind::Lists;
+        directory = AT_FDCWD;
+    }
     char head[kHead + 1];
     for (int i = 0; i < kMaxInterpreters; ++i) {
         const long file = syscall(SYS_openat, directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -66,6 +66,8 @@ void Image::start(uint32_t flags) noexcept {
     full_ = trace_.depth() == REAP_DEPTH_FULL;
     if (trace_.stamps_all()) threading_ = Threading::Several;
     clock_ = trace_.clock();
+    period_bytes_ = trace_.period_bytes();
+    by_timer_ = trace_.sampler() == REAP_SAMPLER_TIMER;
     ns_per_tick_ = 1.0;
     if (clock_ == REAP_CLOCK_TSC) ns_per_tick_ = 1e9 / static_cast<double>(trace_.ticks_per_second());
     const Range bootstrap = bootstrap_range();
@@ -135,7 +137,7 @@ void Image::define_self(uint32_t flags) noexcept {
     state_ = State::Running;
     // By its addresses a reader finds the file that serves malloc in what the kernel says of mappings.
     if (!forked && !trace_.in_sandbox()) define_module(reinterpret_cast<uint64_t>(real.malloc));
-    if (trace_.sampler() == REAP_SAMPLER_TIMER && !trace_.in_sandbox()) {
+    if (by_timer_ && !trace_.in_sandbox()) {
         const ErrnoGuard keep;
         start_timer_sampler(trace_, process(), clock_);
     }
@@ -170,7 +172,7 @@ void Image::enter(ThreadState &thread) noexcept {
     if (full_) {
         thread.budget = -1;
     } else {
-        thread.period = Period(trace_.period_bytes());
+        thread.period = Period(period_bytes_);
         thread.budget = gap(thread.random, thread.period.bytes());
         thread.sampled_until += thread.budget;
         thread.mask = WatchList::kMask;

@@ -147,6 +147,8 @@ class Image {
     static constexpr size_t kMaxFrames = kMostKnownFrames;
     static constexpr size_t kMaxPath = 4096;
     bool full_ = false;
+    bool by_timer_ = false;     // a timer samples; this and the period are kept here since a forked child
+    uint64_t period_bytes_ = 0; // would have to map the trace's header to read them
     bool tsc_forbidden_ = false;
     uint32_t clock_ = REAP_CLOCK_MONOTONIC_NS;
     double ns_per_tick_ = 1;

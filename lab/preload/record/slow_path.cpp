@@ -178,7 +178,7 @@ void *call_realloc(void *pointer, size_t size) {
 
 } // namespace
 
-// Called by libreap-exec.so.
+// Called before an exec and a dlopen: see lab/preload/exec.
 REAP_EXPORT void reap_note_deepbind() { image.note_deepbind(); }
 
 REAP_EXPORT void reap_note_unrecorded(const char *path, uint32_t reason) {

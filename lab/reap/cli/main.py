@@ -28,7 +28,9 @@ VERBS = {
     "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
     "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
+    "fleet": ("reap.fleet.command", "Show what thousands of recordings allocate, by service, version, site."),
     "compare": ("reap.compare.command", "Compare allocators on a program."),
+    "sweep": ("reap.sweep.command", "Compare allocators on several programs, and on many machines."),
     "load": ("reap.load.command", "Make requests of a server at a fixed rate, and print their latency."),
     "tune": ("reap.tune.command", "Search an allocator's settings for those that suit a program."),
     "wall": ("reap.wall.command", "Find out where a program's time goes: is it at the allocator's wall?"),
@@ -142,8 +144,8 @@ def main() -> NoReturn:
     except click.ClickException as error:
         error.show()
         sys.exit(ExitCode.INTERNAL)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("reap: stopped", err=True)
+    except (click.Abort, KeyboardInterrupt) as error:
+        click.echo(f"reap: stopped{_LIMITED if _was_loading(error) else ''}", err=True)
         sys.exit(ExitCode.SIGNALLED + signal.SIGINT)
     except ImportError as error:
         if (lacking := _lacking(error)) is None:
@@ -160,9 +162,27 @@ def main() -> NoReturn:
             _mistake()
         complain(_short_of(error))
         sys.exit(ExitCode.INTERNAL)
+    except MemoryError:
+        complain(ReapError("there is no memory for reap itself", _SHORT_OF[errno.ENOMEM]))
+        sys.exit(ExitCode.INTERNAL)
     except Exception:  # noqa: BLE001 - a mistake of ours must not look like the program's own exit code 1
         _mistake()
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+_LIMITED = """ while it loaded its libraries
+  if nobody stopped it, memory or threads are too limited for them (ulimit -d, -v and -u):
+  limit the program alone, as in: reap compare -- sh -c 'ulimit -d 100000; exec ./program'"""
+"""OpenBLAS, of numpy, sends SIGINT where it cannot start its threads."""
+
+
+def _was_loading(error: BaseException) -> bool:
+    """Whether it came while a module was imported."""
+    last = (error.__cause__ or error).__traceback__  # click's own has that cause
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    code = last.tb_frame.f_code if last is not None else None
+    return code is not None and (code.co_name == "<module>" or "importlib" in code.co_filename)
 
 
 _STANDARD_ERROR = 2
@@ -198,7 +218,7 @@ _SHORT_OF = {
     errno.ENOSPC: "make room, or set TMPDIR to a folder with room",
     errno.EDQUOT: "make room, or set TMPDIR to a folder with room",
     errno.EFBIG: "ulimit -f unlimited allows this shell larger files",
-    errno.ENOMEM: "end programs that take much memory, or ulimit -v unlimited",
+    errno.ENOMEM: "end programs that take much memory, or lift the shell's limit: ulimit -v, ulimit -d",
 }
 """What to do where the machine or a limit of the shell ends, wherever reap meets that."""
 

@@ -120,7 +120,7 @@ class Folder:
             if isinstance(error, OSError):
                 raise _cannot_make(path, error) from error
             raise
-        _lock(path, log)
+        lock(path, log)
         return cls(path, experiment, [], log)
 
     @classmethod
@@ -143,7 +143,7 @@ class Folder:
             raise ReapError(
                 f"{path}/runs.jsonl cannot be opened: {error.strerror}", "begin a new experiment"
             ) from error
-        _lock(path, log)
+        lock(path, log)
         runs, whole = read_runs(path / "runs.jsonl")
         log.truncate(whole)
         log.seek(whole)
@@ -168,6 +168,18 @@ class Folder:
             self.experiment,
             spec=msgspec.structs.replace(self.spec, runs=runs or 0, budget=budget),
             extended_after=[*self.experiment.extended_after, self.rounds],
+        )
+        write_safely(self.path / _EXPERIMENT, _text_of(self.experiment), force=True)
+
+    def extend_search(self, runs: int) -> None:
+        """Gives a search for settings more runs, in all. Throws ReapError as `extend` does."""
+        tune = self.spec.tune
+        had = max(tune.most, tune.extended) if tune else 0
+        if tune is None or runs <= had:
+            raise _has_had(f"{units.number(had, 'run')} already", f"--runs {2 * had}")
+        tune = msgspec.structs.replace(tune, extended=runs)
+        self.experiment = msgspec.structs.replace(
+            self.experiment, spec=msgspec.structs.replace(self.spec, tune=tune)
         )
         write_safely(self.path / _EXPERIMENT, _text_of(self.experiment), force=True)
 
@@ -228,8 +240,13 @@ def _has_had(what: str, more: str) -> ReapError:
 
 def append_line(log: FileIO, line: Record) -> None:
     """Writes a line of a log that is open unbuffered, and syncs it. Throws OSError."""
+    append_bytes(log, msgspec.json.encode(line))
+
+
+def append_bytes(log: FileIO, line: bytes) -> None:
+    """Writes a line that is encoded already, as `append_line`. Throws OSError."""
     # Unbuffered: what a full disk refuses must not come back when the log is closed.
-    rest = memoryview(msgspec.json.encode(line) + b"\n")
+    rest = memoryview(line + b"\n")
     while rest:
         rest = rest[log.write(rest) :]
     os.fsync(log.fileno())
@@ -305,7 +322,8 @@ def _write_synced(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
-def _lock(path: Path, log: FileIO) -> None:
+def lock(path: Path, log: FileIO) -> None:
+    """Takes the folder for this process until its log is closed. Throws ReapError where another has it."""
     try:
         fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

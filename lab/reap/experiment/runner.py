@@ -14,7 +14,7 @@ from reap.experiment import arms, pairing, requests, schedule, sequential, stati
 from reap.experiment.budget import LEAST_ROUNDS, SIMULATED, Budget, Cost, More
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
-from reap.experiment.records import Cell, Pairing
+from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.spec import COUNTERS
 from reap.experiment.starter import Starter
 from reap.launch.records import Outcome
@@ -81,6 +81,8 @@ class Runner:
         """Whether rounds ended at a look since nothing was open any more."""
         self.pairing = Pairing()
         """How the rounds are paired; known when the warm-ups have ended."""
+        self.widening = 1.0
+        """Width of intervals, in those for a fixed number of rounds; known when the warm-ups have ended."""
         self._budget = Budget(folder, self._baseline, self.dropped, rounds)
 
     @property
@@ -107,6 +109,21 @@ class Runner:
             self._begin()
             return Cost(a_round=self._budget.a_round(), later=self._budget.later(self._more))
 
+    def begin(self) -> None:
+        """Runs the warm-ups that are left and settles the pairing, and no more. Throws what `run` throws."""
+        with stoppable(self._folder):
+            self._begin()
+
+    def one_round(self, number: int) -> list[Run]:
+        """Runs a single round after `begin`: a round alone, whichever others run elsewhere. Throws ReapError.
+
+        Empty where nothing is left to compare the baseline with.
+        """
+        if len(self.dropped) == len(self._arms) - 1:
+            return []
+        with stoppable(self._folder):
+            return self._a_round(number, number + 1)
+
     def _begin(self) -> None:
         begun = len(self._once.done) >= len(self._arms) * self._spec.warm_ups
         if not begun:
@@ -121,6 +138,8 @@ class Runner:
                 lambda: [self._once.alone(arm) for arm in arms.commands(self._arms)],
                 self._listener.say,
             )
+        if self._spec.sequential:
+            self.widening = sequential.widening(self._budget.plan(self._more)[0])
         if not begun:
             self._foretell()
 
@@ -177,7 +196,7 @@ class Runner:
         runs = rounds * self._runs_a_round()
         later = self._budget.later(self._more)
         beside = f", and about {units.about(later)} for what comes after them" if later else ""
-        most, fewer = ("at most ", "; fewer once all are decided") if self._spec.sequential else ("", "")
+        most, fewer = ("at most ", "; fewer once all are decided") if self.widening > 1 else ("", "")
         self._listener.say(
             f"{most}{units.number(runs, 'run')} in {units.number(rounds, 'round')}, "
             f"about {units.about(seconds)}{beside}{fewer}"
@@ -196,29 +215,36 @@ class Runner:
                 if number < statistics.LEAST_ROUNDS and not self.needed_budget:
                     self.notes.append(self._budget.too_small(number))
                 return
-            cells = schedule.a_round(self._living(number), number, self._spec.seed)
-            if self.pairing.method != "sequential":
-                self._round_together(cells, number, rounds)
-            else:
-                self._round(cells, number, rounds)
+            self._a_round(number, rounds)
         self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
 
-    def _round(self, cells: Sequence[Cell], number: int, rounds: int) -> None:
+    def _a_round(self, number: int, rounds: int) -> list[Run]:
+        cells = schedule.a_round(self._living(number), number, self._spec.seed)
+        if self.pairing.method != "sequential":
+            return self._round_together(cells, number, rounds)
+        return self._round(cells, number, rounds)
+
+    def _round(self, cells: Sequence[Cell], number: int, rounds: int) -> list[Run]:
         done = number * self._runs_a_round()
+        ended = []
         for place, cell in enumerate(cells):
             if cell.arm() in self.dropped:
                 continue
             self._listener.progress(
                 done + place, rounds * self._runs_a_round(), f"round {number + 1}, {self._label(cell)}"
             )
-            self._examine(cell, self._once.run(cell, warmup=False).outcome)
+            ended.append(self._once.run(cell, warmup=False))
+            self._examine(cell, ended[-1].outcome)
+        return ended
 
-    def _round_together(self, cells: Sequence[Cell], number: int, rounds: int) -> None:
+    def _round_together(self, cells: Sequence[Cell], number: int, rounds: int) -> list[Run]:
         each = self._runs_a_round()
         self._listener.progress(number * each, rounds * each, f"round {number + 1}, all at once")
         core = pairing.core(number, self._spec.seed) if self.pairing.method == "simultaneous" else None
-        for run in self._once.run_together(cells, core, self.pairing.private):
+        ended = self._once.run_together(cells, core, self.pairing.private)
+        for run in ended:
             self._examine(run.cell, run.outcome)
+        return ended
 
     @cached_property
     def _more(self) -> list[More]:
@@ -302,7 +328,7 @@ class Runner:
             return
         problem += f" ({when})"
         if cell.arm() == self._baseline:
-            note = f"under {self._label(cell)} {problem}"
+            note = f"under {self._label(cell)} {problem}: what was measured then counts for nothing"
             if note not in self.notes:
                 self.notes.append(note)
         else:

@@ -10,6 +10,7 @@ from reap.allocators import elf
 from reap.allocators.records import MALLOC
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
+from reap.launch import loader
 
 _PRIVATE_NAMES = {
     "_rjem_malloc": "jemalloc",
@@ -33,11 +34,13 @@ _OTHER_FREES = frozenset(
 _SANITIZERS = {
     "__asan_init": "AddressSanitizer",
     "__hwasan_init": "HWAddressSanitizer",
+    "__lsan_init": "LeakSanitizer",
     "__msan_init": "MemorySanitizer",
     "__tsan_init": "ThreadSanitizer",
     "libasan.so": "AddressSanitizer",
     "libclang_rt.asan": "AddressSanitizer",
     "libhwasan.so": "HWAddressSanitizer",
+    "liblsan.so": "LeakSanitizer",
     "libtsan.so": "ThreadSanitizer",
     "libclang_rt.tsan": "ThreadSanitizer",
 }
@@ -86,6 +89,9 @@ def resolve(
     base = Path(directory) if directory else _current_directory()
     path = _find(command[0], base, variables.get("PATH", os.defpath))
     image, notes = _follow(path, base, variables)
+    if loader.is_loader(image):
+        image = base / loader.program_of(image, command[1:])
+        _require_executable(image)
     facts = _read(image)
     obstacle, remedy = _obstacle(image, facts)
     return Program(

@@ -32,6 +32,8 @@ _PASS_ON_AS_THEY_ARE = frozenset({"sh", "bash", "dash", "ksh", "zsh", "busybox",
 """Programs that start others with the signals ignored that they ignore themselves: shells have to (POSIX)."""
 _STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 """What a terminal stops a job with. We stop when the program has stopped: the launcher sees to that."""
+_LAST_PRELOAD = "REAP_LAST_PRELOAD"
+"""Tells the recorder the last object that reap preloads: see lab/preload/exec."""
 _NO_MORE_PATIENCE = signal.SIGRTMIN
 """Has the launcher end the whole tree."""
 
@@ -87,24 +89,28 @@ class Prepared:
         return msgspec.structs.replace(outcome, heap=heap, malloc_provider=provider)
 
 
-def compose_preloads(launch: Launch, scratch: Path) -> str:
-    """The value of LD_PRELOAD: reap's own, the allocator, then what the user preloads anyway.
-
-    Behind reap's own and the allocator stands what keeps all of these out of programs that they would break.
+def compose_preloads(launch: Launch, scratch: Path) -> dict[str, str]:
+    """The environment's LD_PRELOAD: reap's own, the allocator, then what the user preloads anyway.
 
     The order matters: the recorder must see a call before the allocator does, and a user's preload has to
-    meet both as it would meet the C library. The loader splits the list at spaces and colons; a file whose
-    path has one gets a link in `scratch`.
+    meet both as it would meet the C library. What keeps these out of programs that they would break is in the
+    recorder, which must know the last of them, and else stands behind them. The loader splits the list at
+    spaces and colons; a file whose path has one gets a link in `scratch`.
     """
     probes = [str(native_files.preload("probe"))] if launch.probe else []
     timers = [str(native_files.preload("requests"))] if launch.requests else []
     ours = [*probes, *timers, *launch.preloads, *library.preloads(launch.allocator)]
-    if ours:
+    recorder = str(native_files.preload("record"))
+    if ours and recorder not in ours:
         ours.append(str(native_files.preload("exec")))
     linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]
     inherited = "" if "LD_PRELOAD" in launch.remove else os.environ.get("LD_PRELOAD", "")
     theirs = launch.environment.get("LD_PRELOAD", inherited)
-    return ":".join([*linked, *([theirs] if theirs else [])])
+    composed = ":".join([*linked, *([theirs] if theirs else [])])
+    variables = {"LD_PRELOAD": composed} if composed else {}
+    if recorder in ours:
+        variables[_LAST_PRELOAD] = linked[-1]
+    return variables
 
 
 def _without_separators(path: str, folder: Path) -> str:
@@ -131,10 +137,8 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
         command += ["--ignore", str(int(number))]
     for name in launch.remove:
         command += ["--unset", name]
-    for name, value in launch.environment.items():
+    for name, value in {**launch.environment, **compose_preloads(launch, scratch)}.items():
         command += ["--set", f"{name}={value}"]
-    if preloads := compose_preloads(launch, scratch):
-        command += ["--preload", preloads]
     if launch.probe:
         command += ["--set", f"{probe.VARIABLE}={sink}"]
     if launch.requests:

@@ -159,7 +159,7 @@ def test_allocators_lists_what_is_here(tmp_path):
     assert done.returncode == 0
     assert "glibc" in done.stdout
     assert "next: reap compare --allocators" in done.stderr
-    assert {each["name"] for each in json.loads((tmp_path / "list.json").read_text())} >= {
+    assert {each["name"] for each in json.loads((tmp_path / "list.json").read_text())["allocators"]} >= {
         "glibc",
         "jemalloc",
         "scudo",
@@ -168,7 +168,7 @@ def test_allocators_lists_what_is_here(tmp_path):
 
 def test_doctor_tries_everything(tmp_path):
     done = reap("doctor", "--json", "doctor.json", cwd=tmp_path)
-    checks = {check["name"]: check for check in json.loads((tmp_path / "doctor.json").read_text())}
+    checks = {check["name"]: check for check in json.loads((tmp_path / "doctor.json").read_text())["checks"]}
     assert checks.keys() >= {
         "preloading",
         "sampling",
@@ -253,6 +253,27 @@ def test_where_files_may_not_grow_the_reason_is_given(tmp_path):
     assert done.returncode == ExitCode.INTERNAL
     assert "x.reap cannot be written: File too large" in done.stderr
     assert not (tmp_path / "x.reap").exists()
+
+
+def test_where_memory_ends_there_is_one_message():
+    assert failing("MemoryError()").startswith("reap: there is no memory for reap itself\n  end programs")
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        ("__import__('limited')", " while it loaded its libraries\n  if nobody"),
+        ("os.kill(os.getpid(), 2)", "\n"),
+    ],
+)
+def test_what_stops_a_library_while_it_is_loaded_is_said(tmp_path, action, said):
+    """OpenBLAS sends SIGINT where it cannot start its threads, as with `ulimit -d 100000`."""
+    (tmp_path / "limited.py").write_text("import os\nos.kill(os.getpid(), 2)\n")
+    code = f"import os, reap.cli.main as m\ndef act(_): {action}\nm.cli.invoke = act\nm.main()"
+    words = [sys.executable, "-c", code, "doctor"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == ExitCode.SIGNALLED + signal.SIGINT
+    assert done.stderr.lstrip().startswith(f"reap: stopped{said}")
 
 
 def test_only_glibc_is_compared_with_our_own(monkeypatch):

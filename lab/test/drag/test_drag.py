@@ -252,6 +252,39 @@ def test_programs_that_are_executed_have_their_own_result(tmp_path):
     assert len(result.processes) > 1
 
 
+LEAKS = """
+    #include <stdio.h>
+    #include <stdlib.h>
+    int main(void) {
+        for (int i = 0; i < 9; i++) *(volatile char *)malloc(90) = 1;
+        puts("ran");
+        return fflush(stdout);
+    }"""
+
+
+@pytest.mark.parametrize("kind", ["thread", "leak", "address -static-libasan"])
+def test_a_child_with_a_sanitizer_runs_as_it_does_alone_and_it_is_said(tmp_path, kind):
+    """Under Valgrind it would end at once, or find no leak."""
+    flags = f"-fsanitize={kind}".split()
+    child = compile_c(f"leaks-{kind.replace(' ', '')}", LEAKS, flags)
+    alone = subprocess.run([child], capture_output=True, check=False).returncode
+    assert (alone == 0) == (kind == "thread")
+    result, done = drag(tmp_path, "/bin/sh", "-c", f"{child}; echo status $?")
+    assert done.stdout == f"ran\nstatus {alone}\n"
+    assert [each.command[0] for each in result.processes if each.command[0] == child] == []
+    assert any(f"{child} is built with a sanitizer" in note for note in result.notes)
+
+
+def test_what_runs_where_a_program_with_a_sanitizer_could_not_is_measured(tmp_path):
+    sanitized = tmp_path / "sanitized"
+    shutil.copy(compile_c("leaks-address", LEAKS, ["-fsanitize=address"]), sanitized)
+    sanitized.chmod(0o644)
+    plain = compile_c("leaks", LEAKS, [])
+    result, done = drag(tmp_path, "/usr/bin/perl", "-e", f"exec '{sanitized}'; exec '{plain}'")
+    assert done.stdout == "ran\n"
+    assert [each.levels[0].total.objects for each in result.processes if each.command[0] == plain] == [10]
+
+
 def test_sites_are_named_and_their_saving_is_what_it_is(tmp_path):
     source = r"""
         #include <stdlib.h>

@@ -143,6 +143,22 @@ def test_static():
     assert error.code == ExitCode.NOT_EXECUTABLE
 
 
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+
+
+def test_the_loader_executed_itself_is_followed_to_the_program():
+    found = resolve([LOADER, "--argv0", "x", "--inhibit-cache", program("busy"), "--list"])
+    assert (found.path, found.image, found.obstacle) == (LOADER, program("busy"), "")
+    assert "statically linked" in resolve([LOADER, program("peak_static")]).obstacle
+
+
+@pytest.mark.parametrize("words", [[], ["--list", "/bin/true"], ["busy"], ["--preload", "/bin/true"]])
+def test_the_loader_without_a_program(words):
+    error = refused(LOADER, *words)
+    assert error.code == ExitCode.NOT_EXECUTABLE
+    assert "is the loader, and no program is named" in error.what
+
+
 def test_set_user_id(tmp_path):
     path = executable(tmp_path / "privileged", Path(program("busy")).read_bytes())
     os.chown(path, NOBODY if os.geteuid() == 0 else -1, -1)
@@ -153,11 +169,11 @@ def test_set_user_id(tmp_path):
         assert "set-user-ID" in refused(str(path), preload=True).what
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
 @pytest.mark.parametrize(
     ("flag", "name"),
     [
         ("-fsanitize=address", "AddressSanitizer"),
+        ("-fsanitize=leak", "LeakSanitizer"),
         ("-fsanitize=thread", "ThreadSanitizer"),
         ("-static-libasan -fsanitize=address", "AddressSanitizer"),
     ],

@@ -114,8 +114,8 @@ SETPRIV = "setpriv --reuid=65534 --regid=65534 --clear-groups"
     os.geteuid() != 0, reason="only root can become another user or change the root directory"
 )
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("way", [SETPRIV, "unshare --mount", "chroot /"])
-def test_what_is_executed_as_another_user_is_recorded(tmp_path, depth, way):
+@pytest.mark.parametrize("way", [SETPRIV, "unshare --mount", "unshare --pid --fork", "chroot /"])
+def test_what_is_executed_as_another_user_or_in_another_namespace_is_recorded(tmp_path, depth, way):
     tmp_path.chmod(0o755)
     script = "hidden=$(ls / | head -1); exec /usr/bin/perl -e 'my @a = map {q(x) x 50} 1 .. 20000; print 7'"
     done = shell(tmp_path, depth, f"exec {way} /bin/sh -c '{script.replace(chr(39), chr(34))}'")
@@ -158,21 +158,53 @@ def test_a_child_for_another_c_library_runs_and_is_named(tmp_path, depth, way):
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+@pytest.mark.parametrize("sanitizer", ["address", "thread", "leak"])
 def test_a_child_built_with_a_sanitizer_runs_and_is_named(tmp_path, depth, sanitizer):
-    """It would end at once: its runtime does not come first in the list of libraries."""
-    source = '#include <stdlib.h>\n#include <stdio.h>\nint main(void) { free(malloc(9)); puts("hi"); }\n'
+    """It would end at once: its runtime does not come first in the list of libraries.
+
+    It runs long enough for the launcher to see that nothing is recorded, which is said once.
+    """
+    source = """
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        int main(void) { free(malloc(9)); usleep(60000); puts("hi"); }"""
     child = compile_c(f"child-{sanitizer}", source, [f"-fsanitize={sanitizer}"])
     done = shell(tmp_path, depth, f"{child} && {child}")
     assert done.outcome.status == 0, done.outcome.stderr_tail
     assert done.outcome.stdout_bytes == 6
-    assert any(f"of child-{sanitizer} (2 processes)" in note for note in done.profile.notes)
+    said = [note for note in done.profile.notes if f"child-{sanitizer}" in note]
+    assert [note.partition(",")[0] for note in said] == [
+        f"Nothing was recorded of child-{sanitizer} (2 processes): it is built with a sanitizer"
+    ]
 
 
 def test_ldd_lists_the_libraries_of_a_program_and_none_of_ours(tmp_path):
     done = shell(tmp_path, "triage", "ldd /bin/true | wc -l >&2")
     bare = subprocess.run(["ldd", "/bin/true"], capture_output=True, text=True, check=True)
     assert int(done.outcome.stderr_tail) == len(bare.stdout.splitlines())
+
+
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+
+
+@pytest.mark.parametrize("option", ["--list", "--inhibit-cache --library-path /lib --list", "--version"])
+def test_the_loader_says_what_it_says_unrecorded(tmp_path, option):
+    words = f"{LOADER} {option} /bin/true"
+    done = shell(tmp_path, "triage", f"{words} | sed 's/0x.*//' >&2")
+    bare = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=True)
+    lines = [line.partition("0x")[0] for line in bare.stdout.splitlines()]
+    assert done.outcome.stderr_tail.splitlines() == lines[-len(done.outcome.stderr_tail.splitlines()) :]
+    assert not any("Nothing was recorded" in note for note in done.profile.notes)
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_program_that_the_loader_is_told_to_run_is_recorded(tmp_path, depth):
+    done = shell(tmp_path, depth, f"{LOADER} {target('processes')} fork; true")
+    assert (objects_of(done, 2001), objects_of(done, 2002)) == (101, 100)
+    assert not any("Nothing was recorded" in note for note in done.profile.notes)
+    direct = recorded(tmp_path, depth, LOADER, "--argv0", "other", target("processes"), "fork")
+    assert (objects_of(direct, 2001), objects_of(direct, 2002)) == (101, 100)
 
 
 @pytest.fixture

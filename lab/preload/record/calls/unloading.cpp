@@ -26,7 +26,7 @@ REAP_EXPORT int dlclose(void *handle) {
     return status;
 }
 
-// Called by libreap-exec.so, which interposes dlopen.
+// Called by dlopen: see lab/preload/exec.
 REAP_EXPORT void reap_before_load() {
     ThreadState &thread = thread_state;
     if (!ready(thread)) return;

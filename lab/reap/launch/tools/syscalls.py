@@ -49,7 +49,7 @@ def traced(
             allocator="",
             argv=[
                 "strace",
-                *(["-E", f"LD_PRELOAD={preloads}"] if preloads else []),
+                *(word for name, value in preloads.items() for word in ("-E", f"{name}={value}")),
                 "--follow-forks",
                 "--seccomp-bpf",  # all other calls are as fast as ever
                 "--string-limit=0",

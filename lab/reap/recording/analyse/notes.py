@@ -155,12 +155,17 @@ _UNRECORDED = {
 
 
 def _unrecorded(processes: list[tuple[int, int, str]], images: list[native.Image]) -> list[str]:
-    """One that was judged while it started is recorded all the same."""
+    """One that was judged while it started is recorded all the same.
+
+    Why the recorder was not loaded is known better where it was left out: of that process and its children.
+    """
     recorded = {(image.pid, _name(image.executable)) for image in images}
+    not_loaded = native.UNRECORDED_NOT_LOADED
+    left_out = {_name(file) for _, reason, file in processes if reason != not_loaded}
     seen = sorted({(reason, _name(file), pid) for pid, reason, file in processes})
     missing: dict[tuple[int, str], int] = {}
     for reason, name, pid in seen:
-        if (pid, name) not in recorded:
+        if (pid, name) not in recorded and not (reason == not_loaded and name in left_out):
             missing[reason, name] = missing.get((reason, name), 0) + 1
     return [
         f"Nothing was recorded of {_several(name, count)}: {_UNRECORDED[reason]}."
