@@ -1,6 +1,7 @@
 """The rules of the house that a program can check: who may know whom, and what may not be lying about."""
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -282,6 +283,8 @@ def test_the_locks_agree():
 
     assert {pin.strip() for pin in pins("runtime")} <= {pin.strip() for pin in pins("test")}
     # Installed in one .venv, in any order: neither replaces what the other brought.
-    versions = {name: {pin.split(";")[0].strip() for pin in pins(name)} for name in ("test", "docs")}
-    names = {pin.partition("==")[0] for pin in versions["test"]}
-    assert {pin for pin in versions["docs"] if pin.partition("==")[0] in names} <= versions["test"]
+    kept = ("test", "docs", "release")
+    versions = {name: {pin.split(";")[0].strip() for pin in pins(name)} for name in kept}
+    for one, other in itertools.combinations(versions, 2):
+        names = {pin.partition("==")[0] for pin in versions[one]}
+        assert {pin for pin in versions[other] if pin.partition("==")[0] in names} <= versions[one], other

@@ -17,6 +17,7 @@ import datetime as dt
 import shutil
 import sys
 import tempfile
+import zipfile
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,7 +25,7 @@ import bill
 import versions
 import wheel
 
-GLIBC = {"cp311": 35, "cp312": 38}
+GLIBC = {"cp311": 35, "cp312": 39}
 """The newest minor version of glibc 2 that a wheel may need, by its Python: what the platforms of
 docs/how-to/install.md have."""
 
@@ -59,6 +60,8 @@ def check_wheel(path: Path, version: str) -> None:
         raise versions.NotReadyError(
             f"{path.name}: wheels are for {' and '.join(GLIBC)} (setup/release has the list)"
         )
+    if "-abi3-" in path.name and "reap/native.abi3.so" not in zipfile.ZipFile(path).namelist():
+        raise versions.NotReadyError(f"{path.name}: its module is of one Python alone, not of the stable ABI")
     if wheel.glibc(path) > GLIBC[python]:
         raise versions.NotReadyError(
             f"{path.name} needs glibc 2.{wheel.glibc(path)}, and its platforms have 2.{GLIBC[python]}: "

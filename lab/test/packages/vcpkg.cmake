@@ -21,7 +21,7 @@ function(vcpkg_cmake_configure)
             string(APPEND prefix /debug)
         endif()
         run(${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${PACKAGES}/${type} -G Ninja -DCMAKE_BUILD_TYPE=${type}
-            -DCMAKE_INSTALL_PREFIX=${prefix} -DCMAKE_INSTALL_LIBDIR=lib ${arg_OPTIONS})
+            -DCMAKE_INSTALL_PREFIX=${prefix} -DCMAKE_INSTALL_LIBDIR=lib -DREAP_UNITY=ON ${arg_OPTIONS})
     endforeach()
 endfunction()
 

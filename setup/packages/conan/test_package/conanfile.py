@@ -28,4 +28,4 @@ class Consumer(ConanFile):
 
     def test(self) -> None:
         if can_run(self):
-            self.run(str(Path(self.cpp.build.bindir, "consumer")), env="conanrun")
+            self.run(str(Path(self.build_folder, "consumer")), env="conanrun")
