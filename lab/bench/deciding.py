@@ -1,6 +1,7 @@
 """Whether comparisons are right: false positives, coverage, width, detection, bias, and hyperfine beside it.
 
-    .venv/bin/python lab/bench/deciding.py [--resamples N] [--live N] [--trials N] [--rounds N] [PART...]
+    .venv/bin/python lab/bench/deciding.py [--resamples N] [--live N] [--trials N] [--rounds N]
+        [--keep FILE [--seconds S]] [PART...]
 
 Parts, all of them without any:
 
@@ -13,12 +14,16 @@ Parts, all of them without any:
   many rounds each: the difference of the two effects, and its mean over programs with its 95 % CI.
 - hyperfine: the two commands of `detect` in hyperfine and in reap, in turn, a tenth as often.
 
-Each part prints a row or two as it ends. The machine's load is part of the result, so it is printed. Exits
-with 1 where a bar is missed: 5 % false positives and uncovered truths (and 0.5 of chance, resampled; the
-binomial CI holds 5 %, live), width 1.3, 95 % detected within 20 s, a bias whose interval is below 0.5 %.
+Each part prints a row or two as it ends. The machine's load is part of the result, so it is printed. With
+--keep each trial of `live`, `detect` and `bias` is appended to FILE when it ends, and none of those is rerun:
+hours of them can be made in parts of S seconds. Rows are of all trials in FILE.
+
+Exits with 1 where a bar is missed: 5 % false positives and uncovered truths (and 0.5 of chance, resampled;
+the binomial CI holds 5 %, live), width 1.3, 95 % detected within 20 s, a bias whose interval is below 0.5 %.
 """
 
 import argparse
+import functools
 import json
 import math
 import os
@@ -32,14 +37,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 import sequential as stopping
 from scipy.special import betaincinv, stdtrit
 
 from reap.allocators import catalog
+from reap.base.records import Record
 from reap.compare.run import compare
 from reap.experiment import sequential
 from reap.experiment.folder import Folder
-from reap.experiment.records import Asked, Comparison
+from reap.experiment.records import Asked, Comparison, Ratio
 from reap.experiment.spec import Variant
 from reap.experiment.specify import Conditions, Workload, specify
 from reap.launch import program
@@ -73,9 +80,57 @@ def against(command: list[str], other: list[str], where: Path) -> Comparison:
         return compare(experiment)
 
 
-def load() -> str:
-    """What else runs here."""
-    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+class Trial(Record):
+    """One comparison, as it is kept."""
+
+    part: str
+    name: str
+    """Of a bias the program and the method; else its number."""
+    ratio: Ratio
+    rounds: int
+    seconds: float
+    load: float
+    """That the kernel reports when it ends."""
+
+
+class Trials:
+    """Those that were made, in a file if there is one, and until when more may be begun."""
+
+    def __init__(self, file: Path | None, seconds: float) -> None:
+        self._file, self._until = file, time.monotonic() + seconds
+        kept = file.read_bytes().splitlines() if file and file.exists() else []
+        self._made = [msgspec.json.decode(line, type=Trial) for line in kept]
+
+    def of(self, part: str, name: str, make: Callable[[], Comparison]) -> Trial | None:
+        """That trial, which is made unless it is there; None where there is no time left for it."""
+        found = next((each for each in self._made if (each.part, each.name) == (part, name)), None)
+        if found is not None or time.monotonic() > self._until:
+            return found
+        begun = time.monotonic()
+        comparison = make()
+        made = Trial(
+            part=part,
+            name=name,
+            ratio=comparison.sides[0].ratios["cpu"],
+            rounds=comparison.rounds,
+            seconds=time.monotonic() - begun,
+            load=os.getloadavg()[0],
+        )
+        self._made.append(made)
+        if self._file is not None:
+            with self._file.open("ab") as file:
+                file.write(msgspec.json.encode(made) + b"\n")
+        return made
+
+    def several(self, part: str, count: int, make: Callable[[], Comparison]) -> list[Trial]:
+        """So many of a part, or as many as there is time for."""
+        return [found for number in range(count) if (found := self.of(part, str(number), make))]
+
+
+def load(trials: Sequence[Trial]) -> str:
+    """What else ran here."""
+    loads = sorted(each.load for each in trials)
+    return f"load {loads[0]:.1f} to {loads[-1]:.1f} on {os.cpu_count()} cores"
 
 
 def at_most(count: int, of: int) -> float:
@@ -110,44 +165,44 @@ def resampled(asked: argparse.Namespace) -> bool:
 
 def live(asked: argparse.Namespace) -> bool:
     """False positives of a command against itself."""
-    wrong, inside, rounds = 0, 0, []
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as scratch:
-        for _ in range(asked.live):
-            found = against(perl(WORK), perl(WORK), Path(scratch))
-            ratio = found.sides[0].ratios["cpu"]
-            wrong += ratio.verdict in ("better", "worse")
-            inside += ratio.ratio.low <= 1 <= ratio.ratio.high
-            rounds.append(found.rounds)
+        made = asked.made.several("live", asked.live, lambda: against(perl(WORK), perl(WORK), Path(scratch)))
+    if not made:
+        return True
+    wrong = sum(each.ratio.verdict in ("better", "worse") for each in made)
+    inside = sum(each.ratio.ratio.low <= 1 <= each.ratio.ratio.high for each in made)
     print(
-        f"live       perl against itself, {asked.live} times ({load()}): {wrong} false positives (95 % CI up "
-        f"to {at_most(wrong, asked.live):.1%}); the interval holds 1 in {inside}; "
-        f"{statistics.median(rounds):g} rounds in the median",
+        f"live       perl against itself, {len(made)} of {asked.live} times ({load(made)}): {wrong} false "
+        f"positives (95 % CI up to {at_most(wrong, len(made)):.1%}); the interval holds 1 in {inside}; "
+        f"{statistics.median(each.rounds for each in made):g} rounds in the median",
         flush=True,
     )
-    return at_least(wrong, asked.live) <= 0.05
+    return at_least(wrong, len(made)) <= 0.05
 
 
 def detect(asked: argparse.Namespace) -> bool:
     """How often, and how soon, 5 % more is found."""
-    seconds: list[float] = []
-    found, ever, errors = 0, 0, []
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as scratch:
-        for _ in range(asked.trials):
-            begun = time.monotonic()
-            ratio = against(perl(WORK), perl(WORK * (1 + EFFECT)), Path(scratch)).sides[0].ratios["cpu"]
-            seconds.append(time.monotonic() - begun)
-            ever += ratio.verdict == "worse"
-            found += ratio.verdict == "worse" and seconds[-1] <= SECONDS
-            errors.append(abs(ratio.ratio.value - 1 - EFFECT))
-    late = sorted(seconds)[math.ceil(0.95 * len(seconds)) - 1]
+        made = asked.made.several(
+            "detect",
+            asked.trials,
+            lambda: against(perl(WORK), perl(WORK * (1 + EFFECT)), Path(scratch)),
+        )
+    if not made:
+        return True
+    seconds = sorted(each.seconds for each in made)
+    ever = [each for each in made if each.ratio.verdict == "worse"]
+    found = sum(each.seconds <= SECONDS for each in ever)
+    errors = [abs(each.ratio.ratio.value - 1 - EFFECT) for each in made]
+    late = seconds[math.ceil(0.95 * len(seconds)) - 1]
     print(
-        f"detect     5 % more of 0.3 s, {asked.trials} times ({load()}): found within {SECONDS:g} s "
-        f"in {found} (95 % CI from {at_least(found, asked.trials):.1%}), and in the end in {ever}; "
-        f"seconds: median {statistics.median(seconds):.1f}, 95th percentile {late:.1f}; error in the median "
-        f"{statistics.median(errors):.2%}",
+        f"detect     5 % more of 0.3 s, {len(made)} of {asked.trials} times ({load(made)}): found within "
+        f"{SECONDS:g} s in {found} (95 % CI from {at_least(found, len(made)):.1%}), and in the end in "
+        f"{len(ever)}; seconds: median {statistics.median(seconds):.1f}, 95th percentile {late:.1f}; error "
+        f"in the median {statistics.median(errors):.2%}",
         flush=True,
     )
-    return found >= 0.95 * asked.trials
+    return found >= 0.95 * len(made)
 
 
 def programs(folder: Path) -> Iterator[tuple[str, list[str], Mapping[str, str]]]:
@@ -187,27 +242,44 @@ def bias(asked: argparse.Namespace) -> bool:
     methods: tuple[Asked, ...] = ("simultaneous", "sequential")
     differences = []
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as scratch:
-        folder = Path(scratch)
-        for number, (name, command, environment) in enumerate(programs(folder)):
-            effects = []
+        for name, command, environment in programs(Path(scratch)):
+            both = []
             for method in methods:
-                spec = specify(
-                    command,
-                    catalog.parse("glibc,mimalloc"),
-                    workload=Workload(directory=scratch, environment=environment),
-                    conditions=Conditions(runs=asked.rounds, pairing=method),
-                )
-                with Folder.create(folder / f"{number}-{method}", spec, None) as experiment:
-                    effects.append(compare(experiment).sides[0].ratios["cpu"].ratio)
+                compared = functools.partial(by, method, command, environment, asked.rounds, Path(scratch))
+                if made := asked.made.of("bias", f"{name}, {method}", compared):
+                    both.append(made)
+            if len(both) < len(methods):
+                break
+            effects = [each.ratio.ratio for each in both]
             differences.append(math.log(effects[0].value / effects[1].value))
             half = math.hypot(*(math.log(each.high / each.low) / 2 for each in effects))
             text = "  ".join(f"{each.value:.3f} [{each.low:.3f}, {each.high:.3f}]" for each in effects)
-            print(f"bias       {name:22} {text}  {differences[-1]:+.2%} ±{half:.2%}  ({load()})", flush=True)
-    error = statistics.stdev(differences) / math.sqrt(len(differences))
-    reach = float(stdtrit(len(differences) - 1, 0.975)) * error
-    middle = statistics.fmean(differences)
-    print(f"bias       mean over {len(differences)} programs {middle:+.2%} ±{reach:.2%}", flush=True)
+            print(
+                f"bias       {name:22} {text}  {differences[-1]:+.2%} ±{half:.2%}  ({load(both)})", flush=True
+            )
+    if len(differences) < 2:
+        return True
+    count, middle = len(differences), statistics.fmean(differences)
+    reach = float(stdtrit(count - 1, 0.975)) * statistics.stdev(differences) / math.sqrt(count)
+    print(f"bias       mean over {count} programs {middle:+.2%} ±{reach:.2%}", flush=True)
     return abs(middle) + reach <= 0.005
+
+
+def by(
+    method: Asked, command: list[str], environment: Mapping[str, str], rounds: int, where: Path
+) -> Comparison:
+    """Mimalloc compared with glibc by one method."""
+    spec = specify(
+        command,
+        catalog.parse("glibc,mimalloc"),
+        workload=Workload(directory=str(where), environment=environment),
+        conditions=Conditions(runs=rounds, pairing=method),
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="reap-bench-") as folder,
+        Folder.create(Path(folder) / "runs", spec, None) as experiment,
+    ):
+        return compare(experiment)
 
 
 def hyperfine(asked: argparse.Namespace) -> bool:
@@ -237,7 +309,7 @@ def hyperfine(asked: argparse.Namespace) -> bool:
             print(
                 f"hyperfine  {ratio:.3f} ±{sigma:.3f} in {between - begun:.0f} s; "
                 f"reap {found.ratio.value:.3f} [{found.ratio.low:.3f}, {found.ratio.high:.3f}] "
-                f"in {after - between:.0f} s  ({load()})",
+                f"in {after - between:.0f} s  (load {os.getloadavg()[0]:.1f})",
                 flush=True,
             )
     return True
@@ -264,8 +336,11 @@ def main() -> int:
     words.add_argument("--live", type=int, default=100)
     words.add_argument("--trials", type=int, default=100)
     words.add_argument("--rounds", type=int, default=12)
+    words.add_argument("--keep", type=Path)
+    words.add_argument("--seconds", type=float, default=math.inf)
     words.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], default=[])
     asked = words.parse_args()
+    asked.made = Trials(asked.keep, asked.seconds)
     bad = missed(asked.parts or list(PARTS), asked)
     print(f"the bar is missed: {', '.join(bad)}" if bad else "every bar is held")
     return 1 if bad else 0

@@ -19,6 +19,10 @@
 #define REAP_TRACE_VERSION 3u
 #define REAP_BLOCK_BYTES 65536u
 
+/* Where in block 0 the labels are that a user gave the recording: key, zero byte, value, zero byte, and so
+ * on. */
+#define REAP_LABELS_OFFSET 4096u
+
 /* The environment variable by which a recorded process finds its file (an absolute path). */
 #define REAP_TRACE_ENV "REAP_TRACE"
 
@@ -78,7 +82,7 @@ struct reap_file_header {
     uint32_t max_blocks;  /* from this block on no events are written; 0: no limit */
     uint64_t stop_ticks;  /* (atomic) where the first thread stopped for that */
     uint32_t attached;    /* 1: made from outside of a running process: see `attach` */
-    uint32_t reserved;
+    uint32_t label_bytes; /* of the labels at REAP_LABELS_OFFSET; 0 in recordings without */
     struct {
         uint64_t windows;        /* how often calls were watched, ... */
         uint64_t window_ns;      /* ... how long in all, ... */

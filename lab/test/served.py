@@ -35,8 +35,8 @@ SERVER = r"""
         setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
         struct sockaddr_in at = {AF_INET, htons(atoi(words[1])), {htonl(INADDR_LOOPBACK)}};
         if (bind(listening, (struct sockaddr *)&at, sizeof at) || listen(listening, 9)) return 4;
-        if (!strcmp(mode, "daemon")) {
-            if (fork()) return 0;
+        if (!strcmp(mode, "daemon") || !strcmp(mode, "lingers")) {
+            if (fork()) return usleep(!strcmp(mode, "lingers") * 60000);
             setsid();
         }
         if (!strcmp(mode, "speaks")) write(2, "serving at last\n", 16);

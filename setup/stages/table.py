@@ -7,7 +7,7 @@ A command reads from its environment how many cores it has ($JOBS), and where th
 from stage import Cores, Stage
 
 PYTEST = ".venv/bin/python -m pytest -q --durations=5"
-EVERYWHERE = "not browser and not long and not verdict and not workloads"
+EVERYWHERE = "not browser and not long and not package and not verdict and not workloads"
 """Of the lab's tests those that need nothing but what setup/apt/test.txt brings."""
 
 
@@ -169,7 +169,18 @@ WHOLE_MACHINE = (
     ),
 )
 
+# What users install: the wheel and the recipes here, then one platform, each of them in turn.
+PACKAGE = (
+    Stage(
+        "package",
+        "setup/bootstrap release\n" + none_skipped("package and not long") + "setup/platforms --turn\n",
+        after=("install",),
+        cores=Cores.ONE,
+    ),
+)
+
 LONG = (
+    Stage("platforms", "setup/bootstrap release\nsetup/platforms --all\n", limit=7200),
     Stage("lab-long", f"{PYTEST} -m long\n", limit=7200),
     Stage("model-long", build("release", "sweeps") + model(1_000_000_000), limit=7200),
     Stage("fuzz-long", FUZZ + "setup/fuzz 600 lab\nsetup/fuzz 60 library\n", limit=7200),
@@ -181,6 +192,7 @@ SUITES: dict[str, tuple[Stage, ...]] = {
     "ci": (
         Stage("bare", ".ci/bare-root\n", cores=Cores.ONE),
         *WHOLE_MACHINE,
+        *PACKAGE,
         *{stage.name: stage for stage in (*TEST, *MORE)}.values(),
     ),
     "long": LONG,

@@ -173,7 +173,14 @@ void AttachedRecording::put_counts() {
 }
 
 void AttachedRecording::append(Stream &stream, const std::vector<unsigned char> &record) {
+    if (header_.stop_reason != REAP_STOP_NONE) return; // the counters go on
     if (stream.index == 0 || stream.payload.size() + record.size() > REAP_PAYLOAD_BYTES) {
+        if (header_.max_blocks != 0 && header_.next_block >= header_.max_blocks) {
+            header_.stop_reason = REAP_STOP_SIZE;
+            header_.stop_count = 1;
+            header_.stop_ticks = ticks_now(REAP_CLOCK_MONOTONIC_NS);
+            return;
+        }
         if (stream.index != 0) {
             write_block(stream);
             ++stream.sequence;

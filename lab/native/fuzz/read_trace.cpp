@@ -14,6 +14,7 @@
 #include "totals/call_tree.h"
 #include "totals/event_rows.h"
 #include "totals/growing.h"
+#include "totals/slices.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace reap::native;
@@ -58,6 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const CallTree tree = call_tree(summary, definitions, symbols, 0);
     (void)call_tree(summary, definitions, symbols, 0.1);
     read_event_rows(file, definitions, summary, tree, 1000, [](EventRows &&) {});
+    (void)call_slices(file, definitions, summary, tree, tree.at, 10);
     read_outside(file, definitions, symbols, {"libreap-record.so", {}, {{1, 0, 1}}});
     read_watched(file, definitions, symbols, "libreap-record.so", {{}, {"malloc"}});
     for (const ImageTotals &image : summary.images) {

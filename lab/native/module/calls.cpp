@@ -2,6 +2,7 @@
 #include "module/calls.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -11,6 +12,7 @@
 #include "module/text.h"
 #include "totals/call_tree.h"
 #include "totals/event_rows.h"
+#include "totals/slices.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -33,6 +35,12 @@ auto column(std::vector<Number> Owner::*member) {
 template <CallTree::Measure kMeasure>
 Column<double> own(const CallTree &tree) {
     const std::vector<double> &values = tree.own[kMeasure];
+    return Column<double>(values.data(), {values.size()}, nb::handle());
+}
+
+template <CallTree::Measure kMeasure>
+Column<double> sliced(const CallSlices &slices) {
+    const std::vector<double> &values = slices.values[kMeasure];
     return Column<double>(values.data(), {values.size()}, nb::handle());
 }
 
@@ -76,6 +84,19 @@ void bind_calls(const nb::module_ &m) {
         .def_prop_ro("at_peak", &own<CallTree::kAtPeak>, view)
         .def_prop_ro("at_exit", &own<CallTree::kAtExit>, view)
         .def_ro("left_out", &CallTree::left_out);
+
+    nb::class_<CallSlices>(
+        m, "CallSlices",
+        "What threads allocated from groups of nodes in slices of the time, as columns of one length.")
+        .def_ro("threads", &CallSlices::threads, "(pid, number) of each thread.")
+        .def_prop_ro("groups", column(&CallSlices::groups), view)
+        .def_prop_ro("by", column(&CallSlices::by), view, "The place of the thread.")
+        .def_prop_ro("slices", column(&CallSlices::slices), view)
+        .def_prop_ro("allocations", &sliced<CallTree::kAllocations>, view)
+        .def_prop_ro("bytes", &sliced<CallTree::kBytes>, view)
+        .def_prop_ro("temporary", &sliced<CallTree::kTemporary>, view, "In the slice of their free.")
+        .def_prop_ro("at_peak", &sliced<CallTree::kAtPeak>, view, "When the slice had most in use.")
+        .def_prop_ro("at_exit", &sliced<CallTree::kAtExit>, view, "In the slice of their allocation.");
 
     nb::class_<EventRows>(m, "EventRows", "Events in the order of time, as columns of one length.")
         .def_prop_ro("nanoseconds", column(&EventRows::nanoseconds), view)

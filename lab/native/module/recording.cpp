@@ -21,6 +21,7 @@
 #include "totals/aggregate.h"
 #include "totals/call_tree.h"
 #include "totals/event_rows.h"
+#include "totals/slices.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -102,6 +103,13 @@ class Recording {
     }
 
     Damage damage() { return file_.damage(); }
+
+    // (key, value), as the user gave them.
+    [[nodiscard]] std::vector<std::pair<nb::str, nb::str>> labels() {
+        std::vector<std::pair<nb::str, nb::str>> out;
+        for (const auto &[key, value] : file_.labels()) out.emplace_back(text(key), text(value));
+        return out;
+    }
 
     [[nodiscard]] std::vector<Image> images() const {
         std::vector<Image> out;
@@ -269,6 +277,14 @@ class Recording {
                         [&take](EventRows &&rows) { take(std::move(rows)); });
     }
 
+    CallSlices slices(const CallTree &tree, const std::vector<uint32_t> &groups, uint32_t count) {
+        return call_slices(file_, definitions_, summary_, tree, groups, count);
+    }
+
+    [[nodiscard]] double slice_seconds(const CallSlices &slices) const {
+        return static_cast<double>(slices.width) / summary_.ticks_per_second;
+    }
+
   private:
     static Context context(const std::string &recorder, const std::vector<std::string> &allocators,
                            const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out) {
@@ -434,6 +450,7 @@ void bind_recording(const nb::module_ &m) {
              "(pid, begin, end) on the trace's clock, no instruction pointers are counted.")
         .def("header", &Recording::header)
         .def("damage", &Recording::damage)
+        .def("labels", &Recording::labels)
         .def("images", &Recording::images)
         .def("unrecorded", &Recording::unrecorded)
         .def("unknown_interpreters", &Recording::unknown_interpreters)
@@ -455,7 +472,12 @@ void bind_recording(const nb::module_ &m) {
             "least the share `least` of its total are merged into their callers.")
         .def("events", &Recording::events, "tree"_a, "most"_a, "take"_a,
              "Read the events again and call `take` with EventRows of at most `most` events, until the last. "
-             "`tree` is of `calls(0)`; the nodes of events are in it.");
+             "`tree` is of `calls(0)`; the nodes of events are in it.")
+        .def("slices", &Recording::slices, "tree"_a, "groups"_a, "count"_a,
+             "Read the events again: what each thread allocated from each group of nodes of `tree`, in "
+             "`count` "
+             "equal slices of the time. `groups` has the group of each node; NO_NODE: not counted.")
+        .def("slice_seconds", &Recording::slice_seconds, "slices"_a, "How long a slice is.");
 }
 
 } // namespace reap::native

@@ -30,6 +30,20 @@ void BlockFile::read_header() {
     }
 }
 
+std::vector<std::pair<std::string, std::string>> BlockFile::labels() {
+    std::vector<std::pair<std::string, std::string>> found;
+    std::string text(std::min(header_.label_bytes, REAP_BLOCK_BYTES - REAP_LABELS_OFFSET), 0);
+    text.resize(file_.read_at(text.data(), text.size(), REAP_LABELS_OFFSET));
+    size_t at = 0;
+    while (true) {
+        const size_t key = text.find('\0', at);
+        const size_t value = key == std::string::npos ? key : text.find('\0', key + 1);
+        if (value == std::string::npos) return found;
+        found.emplace_back(text.substr(at, key - at), text.substr(key + 1, value - key - 1));
+        at = value + 1;
+    }
+}
+
 void BlockFile::scan() {
     const uint64_t expected = std::max<uint64_t>(header_.next_block, 1);
     uint64_t whole = (file_.size() + REAP_BLOCK_BYTES - 1) / REAP_BLOCK_BYTES;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "files/zstd_file.h"
@@ -41,6 +42,8 @@ class BlockFile {
     explicit BlockFile(const std::string &path);
 
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
+    // What the recording was labelled with, as (key, value). Damaged ones are left out.
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> labels();
     // A block that was added stays where it is.
     [[nodiscard]] const std::deque<BlockInfo> &blocks() const noexcept { return blocks_; }
     [[nodiscard]] Damage &damage() noexcept { return damage_; }

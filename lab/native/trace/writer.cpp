@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <map>
+#include <stdexcept>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -139,11 +140,18 @@ void create_trace(const std::string &path, const TraceOptions &options) {
     header.start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
     header.start_unix_ns = clock_ns(CLOCK_REALTIME);
 
+    std::string labels;
+    for (const auto &[key, value] : options.labels)
+        labels.append(key).append(1, 0).append(value).append(1, 0);
+    std::vector<unsigned char> block(REAP_BLOCK_BYTES);
+    if (labels.size() > block.size() - REAP_LABELS_OFFSET) throw std::length_error("labels");
+    header.label_bytes = static_cast<uint32_t>(labels.size());
+    std::memcpy(block.data(), &header, sizeof header);
+    std::memcpy(block.data() + REAP_LABELS_OFFSET, labels.data(), labels.size());
+
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.get() < 0) fail(path);
     // The header comes first, so that the file is a trace whenever this process is killed.
-    std::vector<unsigned char> block(REAP_BLOCK_BYTES);
-    std::memcpy(block.data(), &header, sizeof header);
     try {
         write_all(file, block.data(), block.size(), 0, path);
         const uint32_t blocks = lengthen(file.get());

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "reap_trace.h"
 
@@ -17,9 +19,11 @@ struct TraceOptions {
     bool stamp_all = false;    // where the time of each event matters, and not only their order
     bool native_only = false;  // leave Python functions out of stacks
     uint32_t max_blocks = 0;   // no events behind so many blocks; 0: no limit
+    std::vector<std::pair<std::string, std::string>> labels; // without zero bytes
 };
 
-// Creates an empty trace, private to the user; the file must not exist. Throws std::system_error.
+// Creates an empty trace, private to the user; the file must not exist. Throws std::system_error, and
+// std::length_error where the labels are longer than 60 KB together.
 // Takes 20 ms where the clock has to be calibrated.
 void create_trace(const std::string &path, const TraceOptions &options);
 

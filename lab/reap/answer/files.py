@@ -4,20 +4,29 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from reap import __version__
-from reap.answer.records import Answer, Report
+from reap.answer.records import SCHEMA, VERSION, Answer, Head, Report
 from reap.launch.host import machine
 
 
-def report_of(*answers: Answer) -> Report:
-    """A report made now, on this machine, by this command line."""
-    return Report(
+def head_of(schema: str, version: int) -> Head:
+    """What JSON begins with that is made now, on this machine, by this command line."""
+    return Head(
+        schema=schema,
+        version=version,
         reap_version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine.describe(),
         made_by=["reap", *sys.argv[1:]],
-        answers=list(answers),
     )
+
+
+def report_of(*answers: Answer) -> Report:
+    """A report made now, on this machine, by this command line."""
+    head = msgspec.structs.asdict(head_of(SCHEMA, VERSION))
+    return Report(**head, answers=list(answers))
 
 
 def write_files(report: Report, *, json: Path | None, html: Path | None, force: bool) -> None:

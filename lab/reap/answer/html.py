@@ -18,17 +18,19 @@ from reap.launch.host.rows import machine_rows
 MOST_BYTES = 2_000_000
 """A page that can be mailed and opens at once on a phone."""
 
-FIGURES = ("forest", "levels", "lifetimes", "litter", "memory", "misses", "sites", "sizes", "split")
+FIGURES = ("forest", "levels", "lifetimes", "litter", "live", "memory", "misses", "sites", "sizes", "split")
 """The kinds of figures, a script each."""
 
 SCRIPTS = (
     "start.js",
     "toggle.js",
     "format.js",
+    "slices.js",
     "draw/page/figures/base.js",
     *(f"draw/page/figures/{kind}.js" for kind in FIGURES),
     "data.js",
     "tables.js",
+    "brush.js",
     "flames.js",
     "main.js",
 )

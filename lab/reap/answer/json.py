@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from reap.answer.part import Part
-from reap.answer.records import FIELDS, SCHEMA, Answer, Report
+from reap.answer.records import FIELDS, SCHEMA, VERSION, Answer, Report
 from reap.base.errors import ReapError
 from reap.base.files import write_safely
 from reap.base.records import Record, decode
@@ -16,7 +16,9 @@ from reap.launch.records import Machine
 class _Head(msgspec.Struct):
     """What is read first: whether the rest can be understood."""
 
-    schema: int
+    schema: int | str
+    version: int = 0
+    """Older files have it as `schema`."""
 
 
 class _Report(Record):
@@ -71,9 +73,12 @@ def read_json(path: Path | str, kinds: Sequence[type[Part]]) -> Report:
         raise ReapError(
             f"{source} is not a report of reap: {error}", "Name a file that `--json` wrote."
         ) from error
-    if head.schema != SCHEMA:
+    if isinstance(head.schema, str) and head.schema != SCHEMA:
+        raise ReapError(f"{source} is what another command wrote ({head.schema})", "Name a report.")
+    version = head.schema if isinstance(head.schema, int) else head.version
+    if version != VERSION:
         raise ReapError(
-            f"{source} has schema {head.schema}; this reap reads schema {SCHEMA}",
+            f"{source} has version {version} of the schema; this reap reads version {VERSION}",
             "Read it with the reap that wrote it (its `reap_version` says which), or make it again.",
         )
     try:

@@ -6,12 +6,14 @@ from reap.answer.part import Part
 from reap.base.records import Record
 from reap.launch.records import Machine
 
-SCHEMA = 1
-"""Raised when a field changes its meaning; new fields do not raise it."""
+SCHEMA = "report"
+VERSION = 2
+"""Of the report. Raised when a field changes its meaning; new fields do not raise it."""
 
 FIELDS: dict[str, object] = {
     "profile": None,
     "flame": None,
+    "source": None,
     "difference": None,
     "check": None,
     "comparison": None,
@@ -53,14 +55,24 @@ class Answer(Record, frozen=True, kw_only=True):
         return next((each for each in self.parts if isinstance(each, kind)), None)
 
 
-class Report(Record, frozen=True, kw_only=True):
-    """One file's worth: answers for one or more programs. This is what `--json` writes."""
+class Head(Record, frozen=True, kw_only=True):
+    """What every `--json` begins with; the fields of the command follow."""
 
-    schema: int = SCHEMA
+    schema: str
+    """The name of its JSON Schema, `docs/schema/NAME.schema.json`."""
+    version: int
+    """Of that schema. Raised when a field changes its meaning or goes."""
     reap_version: str
     created: str
     """ISO 8601, UTC."""
     machine: Machine
     made_by: list[str]
     """The command line that made it."""
+
+
+class Report(Head, frozen=True, kw_only=True):
+    """One file's worth: answers for one or more programs."""
+
+    schema: str = SCHEMA
+    version: int = VERSION
     answers: list[Answer]

@@ -208,7 +208,7 @@ def _recorded(path: Path) -> list[Any]:
     from reap.recording.analyse.profile import profile
     from reap.recording.naming import as_started
     from reap.recording.read import read
-    from reap.show.analyse import flame
+    from reap.show.analyse.flame import flame
     from reap.show.part import FlamePart, ProfilePart
 
     recording = read(path)

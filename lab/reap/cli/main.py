@@ -28,6 +28,7 @@ VERBS = {
     "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
     "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
+    "fleet": ("reap.fleet.command", "Show what thousands of recordings allocate, by service, version, site."),
     "compare": ("reap.compare.command", "Compare allocators on a program."),
     "load": ("reap.load.command", "Make requests of a server at a fixed rate, and print their latency."),
     "tune": ("reap.tune.command", "Search an allocator's settings for those that suit a program."),

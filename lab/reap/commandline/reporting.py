@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT
+from reap.base.records import Record
 from reap.commandline.stdin import with_input
 from reap.launch.records import Outcome
 
@@ -65,13 +67,35 @@ def say_files(*, json: Path | None, html: Path | None) -> None:
         say_written("the report", html)
 
 
-def write_plain(path: Path, value: object, *, force: bool) -> None:
-    """Writes any records as JSON, and names the file. Throws ReapError."""
+VERSIONS = {
+    "allocators": 2,
+    "doctor": 2,
+    "drag": 1,
+    "drag-sample": 1,
+    "fleet": 1,
+    "fragment": 1,
+    "rss": 1,
+    "scenario": 1,
+    "soak": 1,
+    "workloads": 2,
+}
+"""Of the schemas of what is no report. Raised when a field changes its meaning or goes."""
+
+
+def write_plain(path: Path, schema: str, fields: Mapping[str, object] | Record, *, force: bool) -> None:
+    """Writes what a command found as JSON, behind the head that all have, and names the file.
+
+    Throws ReapError.
+    """
     import msgspec
 
+    from reap.answer.files import head_of
     from reap.base.files import write_safely
 
-    write_safely(path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n", force=force)
+    head = msgspec.structs.asdict(head_of(schema, VERSIONS[schema]))
+    own = msgspec.structs.asdict(fields) if isinstance(fields, Record) else fields
+    data = msgspec.json.encode({**head, **own})
+    write_safely(path, msgspec.json.format(data, indent=1) + b"\n", force=force)
     say_written("the results", path)
 
 

@@ -1,4 +1,4 @@
-"""Sizes as words of a command line."""
+"""Sizes and shares as words of a command line."""
 
 import click
 
@@ -22,5 +22,24 @@ class Size(click.ParamType[int]):
         return size
 
 
+class Percent(click.ParamType[float]):
+    """A share above 0 and up to 100 %, with the sign: 2%, 0.5%."""
+
+    name = "percent"
+
+    def convert(
+        self, value: str | float, parameter: click.Parameter | None, context: click.Context | None
+    ) -> float:
+        """The share, 0 to 1. Fails with a message that says what is expected."""
+        if not isinstance(value, str):
+            return value
+        share = amounts.parse(value, "percent")
+        if share is None or not 0 < share <= 1:
+            self.fail(f"{value!r} is no share: give {amounts.FORMS['percent']}, as 2%", parameter, context)
+        return share
+
+
 SIZE = Size()
 """The type of an option that takes a size."""
+PERCENT = Percent()
+"""The type of an option that takes a share."""

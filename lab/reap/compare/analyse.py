@@ -3,6 +3,8 @@
 import math
 from collections.abc import Mapping
 
+from reap.base.records import Estimate
+from reap.experiment import statistics
 from reap.experiment.records import Comparison, Ratio, Side
 
 TIMES = ("cpu", "wall")
@@ -39,18 +41,35 @@ def sound(ratio: Ratio) -> bool:
     return all(math.isfinite(n) for n in numbers) and 0 < numbers[0] <= numbers[1] <= numbers[2]
 
 
-def noise_floor(comparison: Comparison, metric: str) -> float:
-    """What a ratio must stay below to be no noise: the low end of the baseline against itself, at most 1."""
-    noise = comparison.noise.get(metric)
+def to_control(ratio: Ratio, comparison: Comparison) -> Estimate:
+    """The same ratio to the baseline's second run of each round, by which what is noise is told.
+
+    A difference must be one from both runs of the baseline, each by an interval of its own. To ask for one
+    beyond the interval of the baseline against itself would count the noise of a run twice, and take four
+    times the rounds. Where runs are missing, so that rounds do not match, it is asked: then the interval
+    returned is as much wider.
+    """
+    noise = comparison.noise.get(ratio.metric)
     if noise is None or not sound(noise):
-        return 1.0
-    return min(1.0, noise.ratio.low)
+        return ratio.ratio
+    pairs = list(zip(ratio.pairs, noise.pairs, strict=False))
+    if len(ratio.pairs) == len(noise.pairs) >= statistics.LEAST_ROUNDS and all(map(all, pairs)):
+        return statistics.interval([own / control for own, control in pairs], widening=comparison.widening)
+    held, between = ratio.ratio, noise.ratio
+    return Estimate(value=held.value, low=held.low / between.high, high=held.high / between.low)
+
+
+def beyond_noise(ratio: Ratio, comparison: Comparison) -> bool:
+    """Whether it is less than in either run of the baseline."""
+    return ratio.ratio.high < 1 and to_control(ratio, comparison).high < 1
 
 
 def within_noise(ratio: Ratio, comparison: Comparison) -> bool:
-    """Whether the baseline differs as much from itself, so that this is no difference."""
-    noise = comparison.noise.get(ratio.metric)
-    return noise is not None and sound(noise) and noise.ratio.low <= ratio.ratio.value <= noise.ratio.high
+    """Whether it may be what it is in the baseline's second run."""
+    if ratio.metric not in comparison.noise:
+        return False
+    held = to_control(ratio, comparison)
+    return held.low <= 1 <= held.high
 
 
 def decided(comparison: Comparison) -> bool:
@@ -71,9 +90,6 @@ def _decided(side: Side, comparison: Comparison) -> bool:
         times = [side.ratios[PER_REQUEST]]
     return all(
         ratio.verdict != "inconclusive"
-        and (
-            ratio.ratio.value > 1 - comparison.worth
-            or ratio.ratio.high < noise_floor(comparison, ratio.metric)
-        )
+        and (ratio.ratio.value > 1 - comparison.worth or beyond_noise(ratio, comparison))
         for ratio in times
     )

@@ -4,7 +4,7 @@ import enum
 import math
 
 from reap.compare import thresholds as at
-from reap.compare.analyse import TIMES, noise_floor, sound, trusted
+from reap.compare.analyse import TIMES, beyond_noise, sound, to_control, trusted
 from reap.experiment.records import Comparison, Ratio, Side
 
 RESIDENT = ("late_resident", "mean_resident")
@@ -45,7 +45,7 @@ def gain(side: Side, comparison: Comparison) -> Ratio | None:
         ratio = side.ratios.get(metric)
         if ratio is None or not sound(ratio) or slower_elsewhere(metric, side, comparison.worth):
             continue
-        if ratio.ratio.high < noise_floor(comparison, metric) and ratio.ratio.value <= 1 - comparison.worth:
+        if beyond_noise(ratio, comparison) and ratio.ratio.value <= 1 - comparison.worth:
             return ratio
     return None
 
@@ -122,19 +122,24 @@ def pick(sides: list[Side], comparison: Comparison) -> Side | None:
 def rounds_needed(side: Side, comparison: Comparison) -> int | None:
     """How many rounds of a new comparison would likely decide the CPU ratio; None beyond sense.
 
-    An interval narrows with the square root of the rounds, and so does that of the baseline against itself.
-    The first must exclude 1 (a gain the second one as well), or a gain that matters, or lie within what is
-    worth a change: whichever is nearest. A number of rounds that is given beforehand needs no wider
-    intervals. The noise of a single run is taken to stay as it is.
+    An interval narrows with the square root of the rounds. It must exclude 1 (of a gain that to either run of
+    the baseline), or a gain that matters, or lie within what is worth a change: whichever is nearest. A
+    number of rounds that is given beforehand needs no wider intervals. The noise of a single run is taken to
+    stay as it is.
     """
     ratio = side.ratios["cpu"].ratio
     if ratio.low <= 0 or side.rounds < 1:
         return None
     half = math.log(ratio.high / ratio.low) / 2 / comparison.widening
     change = math.log(ratio.value)
-    noise = -math.log(noise_floor(comparison, "cpu")) / comparison.widening if change < 0 else 0.0
+    certain = abs(change) / half
+    control = to_control(side.ratios["cpu"], comparison)
+    if change < 0 and control.low < control.high:
+        certain = min(
+            certain, -2 * comparison.widening * math.log(control.value) / math.log(control.high / control.low)
+        )
     narrower = max(
-        abs(change) / (half + noise),
+        certain,
         (comparison.worth - abs(change)) / half,
         (change - math.log(1 - at.MAY_HIDE)) / half,
     )
@@ -145,7 +150,7 @@ def rounds_needed(side: Side, comparison: Comparison) -> int | None:
 def _shrinks(memory: Ratio, comparison: Comparison) -> bool:
     return (
         sound(memory)
-        and memory.ratio.high < noise_floor(comparison, memory.metric)
+        and beyond_noise(memory, comparison)
         and memory.ratio.value <= 1 - at.MEMORY_WORTH_IT
         and memory.baseline - memory.value >= at.MEMORY_WORTH_BYTES
     )

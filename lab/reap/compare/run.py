@@ -12,7 +12,7 @@ from reap.allocators.records import DEFAULT, Allocator
 from reap.compare import analyse, latency
 from reap.compare.latency import LATENCY
 from reap.compare.serving import ServerStarter
-from reap.experiment import arms, metrics, requests, sequential, statistics
+from reap.experiment import arms, metrics, requests, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread
 from reap.experiment.runner import Listener, Runner
@@ -35,7 +35,14 @@ def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
             if arm.arm() in runner.dropped
         }
         notes = [*runner.notes, *(starter.notes if starter else [])]
-        return draw(folder.spec, folder.runs, dropped, notes, stopped_early=runner.stopped_early)
+        return draw(
+            folder.spec,
+            folder.runs,
+            dropped,
+            notes,
+            stopped_early=runner.stopped_early,
+            widening=runner.widening,
+        )
 
     starter = ServerStarter(folder, folder.spec.server) if folder.spec.server else None
     runner = Runner(folder, listener or Listener(), starter, is_decided=lambda: analyse.decided(so_far()))
@@ -56,14 +63,15 @@ def draw(
     notes: Sequence[str] = (),
     *,
     stopped_early: bool = False,
+    widening: float = 1.0,
 ) -> Comparison:
-    """The comparison that these runs give."""
+    """The comparison that these runs give, with intervals so many times as wide as for fixed rounds."""
     measured = [run for run in runs if not run.warmup]
     every = {arms.label(spec, arm): arm for arm in arms.arms(spec)}
     warmups = {arms.label(spec, run.cell): run for run in runs if run.warmup}
     base = next(iter(every.values()))
-    baseline = _by_round(measured, base)
-    control = _by_round(measured, base, control=True)
+    baseline = _sound(_by_round(measured, base))
+    control = _sound(_by_round(measured, base, control=True))
     reference = [*baseline.values(), *control.values()] or [warmups[spec.baseline.name]]
     exits = {run.outcome.status for run in reference}
     outputs = {run.outcome.stdout_digest for run in reference}
@@ -74,6 +82,7 @@ def draw(
         outputs=outputs,
         dropped=dropped,
         provider=probed.outcome.malloc_provider if probed and _is_bare(spec) else "",
+        widening=widening,
     )
     allocators = {each.name: each for each in spec.allocators}
     sides = [
@@ -98,11 +107,11 @@ def draw(
         spread=_spread(baseline, control) if spec.server else None,
         against={each.name: each.program.command for each in spec.against},
         scanned=spec.scanned,
-        noise=_ratios(spec, baseline, control),
+        noise=_ratios(spec, baseline, control, widening),
         exit_code=reference[0].outcome.status,
         stdout_varies=len(outputs) > 1,
         stopped_early=stopped_early,
-        widening=_widening(spec),
+        widening=widening,
         worth=spec.worth,
         notes=list(dict.fromkeys(said)),
     )
@@ -148,13 +157,14 @@ def _spread(baseline: Mapping[int, Run], control: Mapping[int, Run]) -> Spread |
     )
 
 
-def _widening(spec: Spec) -> float:
-    return sequential.WIDENING if spec.sequential else 1.0
-
-
 def _by_round(runs: Sequence[Run], arm: Cell, *, control: bool = False) -> dict[int, Run]:
     own = [run for run in runs if run.cell.arm() == arm.arm() and run.cell.control == control]
     return {run.cell.repeat: run for run in own}
+
+
+def _sound(runs: Mapping[int, Run]) -> dict[int, Run]:
+    """Those that ended by themselves: a run that was killed has no cost that could be compared."""
+    return {number: run for number, run in runs.items() if not (run.outcome.signal or run.outcome.failure)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +177,8 @@ class _Expected:
     dropped: Mapping[str, str]
     provider: str
     """The file that serves malloc under the baseline; empty where that is no allocator by itself."""
+    widening: float
+    """Of intervals."""
 
 
 def _is_bare(spec: Spec) -> bool:
@@ -182,13 +194,13 @@ def _side(
     spec: Spec, name: str, allocator: Allocator, own: Mapping[int, Run], warmup: Run, expected: _Expected
 ) -> Side:
     verification = verify.judge(allocator, warmup.outcome.heap, replaces=not spec.against)
-    sound = {number: run for number, run in own.items() if not (run.outcome.signal or run.outcome.failure)}
+    sound = _sound(own)
     every = [*own.values(), warmup]
     status = next((run.outcome.status for run in every if run.outcome.status not in expected.exits), None)
     problem = expected.dropped.get(name, "")
     if not problem and status is not None:
         problem = f"exit status {status} instead of {min(expected.exits)}"
-    ratios = _ratios(spec, expected.baseline, sound)
+    ratios = _ratios(spec, expected.baseline, sound, expected.widening)
     if not problem and not ratios:
         problem = f"too few rounds were run for an interval ({len(sound)})"
     same_output = None
@@ -209,7 +221,9 @@ def _side(
     )
 
 
-def _ratios(spec: Spec, baseline: Mapping[int, Run], own: Mapping[int, Run]) -> dict[str, Ratio]:
+def _ratios(
+    spec: Spec, baseline: Mapping[int, Run], own: Mapping[int, Run], widening: float
+) -> dict[str, Ratio]:
     rounds = sorted(baseline.keys() & own.keys())
     if len(rounds) < statistics.LEAST_ROUNDS:
         return {}
@@ -221,7 +235,7 @@ def _ratios(spec: Spec, baseline: Mapping[int, Run], own: Mapping[int, Run]) -> 
             metric,
             [metric.of(each) for each in before],
             [metric.of(each) for each in after],
-            widening=_widening(spec),
+            widening=widening,
             worth=spec.worth,
         )
         for metric in metrics.known([*before, *after])

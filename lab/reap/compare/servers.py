@@ -23,13 +23,7 @@ def require_fitting(context: click.Context, server: Server, given: Mapping[str, 
             "a server is compared under allocators alone: leave it out",
             ExitCode.USAGE,
         )
-    if given["pairing"] == "sliced":
-        raise ReapError(
-            "--pairing sliced does not go with --server: a load goes on while its server is stopped",
-            "--pairing auto, simultaneous or sequential",
-            ExitCode.USAGE,
-        )
-    if given["pairing"] == "simultaneous" and not server.has_port:
+    if given["pairing"] in ("simultaneous", "sliced") and not server.has_port:
         raise ReapError(
             f"servers that run at the same time need ports of their own, and {PORT} is not in both "
             "--server and --load",

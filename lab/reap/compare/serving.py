@@ -35,7 +35,10 @@ class ServerStarter(Starter):
     def start_together(
         self, cells: Sequence[Cell], core: int | None, private: Private | None = None
     ) -> list[Started]:
-        """Starts all on one core and loads them at the same time from another, if there is one."""
+        """Starts all on one core and loads them at the same time from another, if there is one.
+
+        Without a core, in turns on all.
+        """
         del private  # which is found by strace, by which no server is watched
         return self._serve(cells, core, probe=False)
 

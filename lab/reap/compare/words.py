@@ -25,7 +25,7 @@ SERVED = (
     "before them that warm it up, and the load generator; peak memory is from start to stop."
 )
 
-NOISE = "Noise: the baseline against itself in the same rounds. A ratio within the noise is no difference."
+NOISE = "Noise: the baseline against itself in the same rounds. A gain must be one over both of its runs."
 
 
 def verdict(comparison: Comparison) -> list[str]:
@@ -82,6 +82,11 @@ def _served(held: Pairing) -> str:
             "The servers of a round shared one core at the same time, and their loads another: throughput "
             "and latency were not compared."
         )
+    if held.method == "sliced":
+        return (
+            "The servers of a round took turns of 20 to 50 ms on all cores, each with its load: throughput "
+            "and latency were not compared."
+        )
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"The servers of a round ran one after another{why}."
 
@@ -102,25 +107,34 @@ def paired(held: Pairing) -> str:
 
 def reading(comparison: Comparison) -> list[str]:
     """How its tables are read, a sentence or two each."""
-    worth = units.percent(comparison.worth)
     lines = [BELOW_ONE]
     if any({"request_rate", "throughput"} & side.ratios.keys() for side in comparison.sides):
         lines.append(REQUESTS)
     lines += [
         INCONCLUSIVE,
-        f"Equivalent: the whole interval is within {worth} of 1; --worth sets that.",
+        equivalent(comparison.worth),
         NOISE,
     ]
     if comparison.load:
         lines += _of_loads(comparison)
-    if comparison.widening > 1:
-        lines.append(
-            f"Rounds stop once every time is decided; intervals are {comparison.widening:g} times as wide "
-            "as for a fixed number of rounds, so that they hold at every interim analysis."
-        )
+    lines += stopping(comparison.widening)
     if not all(analyse.trusted(side) for side in comparison.sides):
         lines.append(DISTRUST)
     return lines
+
+
+def equivalent(worth: float) -> str:
+    """What that word means."""
+    return f"Equivalent: the whole interval is within {units.percent(worth)} of 1; --worth sets that."
+
+
+def stopping(widening: float) -> list[str]:
+    """What it means for intervals that rounds may stop once all is decided; nothing where they may not."""
+    said = (
+        f"Rounds stop once every time is decided; intervals are {widening:g} times as wide "
+        "as for a fixed number of rounds, so that they hold at every interim analysis."
+    )
+    return [said] if widening > 1 else []
 
 
 def _of_loads(comparison: Comparison) -> list[str]:

@@ -11,8 +11,14 @@ _COLOURS = {"good": "green", "poor": "yellow", "bad": "bold red"}
 @click.option(
     "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the findings as JSON."
 )
+@click.option(
+    "--html",
+    "html_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a report as one HTML file.",
+)
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
-def doctor(json_file: Path | None, force: bool) -> int:
+def doctor(json_file: Path | None, html_file: Path | None, force: bool) -> int:
     """Check what this machine can and cannot measure, and how to fix it.
 
     Each capability is tested by use: preloading, sampling, and the variation between identical runs. What
@@ -26,9 +32,10 @@ def doctor(json_file: Path | None, force: bool) -> int:
 
     from reap.commandline import reporting
     from reap.commandline.progress import Bar
+    from reap.commandline.tables import Sheet, write_page
     from reap.doctor import run
 
-    reporting.refuse_existing(json_file, force=force)
+    reporting.refuse_existing(json_file, html_file, force=force)
     with Bar() as bar:
         checks = run.examine(bar.update)
     table = Table(box=None, pad_edge=False, show_header=False)
@@ -37,9 +44,19 @@ def doctor(json_file: Path | None, force: bool) -> int:
         if check.mend:
             said.append(f"\n{check.mend}", style="bold")
         table.add_row(Text(check.state, style=_COLOURS[check.state]), check.name, said)
-    reporting.console(json_file).print(table)
+    reporting.console(json_file, html_file).print(table)
     if json_file is not None:
-        reporting.write_plain(json_file, checks, force=force)
+        reporting.write_plain(json_file, "doctor", {"checks": checks}, force=force)
+    if html_file is not None:
+        rows = [[check.name, check.state, check.says, check.mend] for check in checks]
+        write_page(
+            html_file,
+            "What can this machine measure?",
+            run.summary(checks),
+            [Sheet("Checks", ["Check", "State", "Found", "What to do"], rows)],
+            force=force,
+        )
+        reporting.say_written("the report", html_file)
     if not run.sound(checks):
         click.echo("something essential does not work: see `bad` above", err=True)
         return 1

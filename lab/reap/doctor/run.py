@@ -53,6 +53,19 @@ def examine(listener: Callable[[int, int, str], None] | None = None) -> list[Che
     return checks
 
 
+def summary(checks: list[Check]) -> list[str]:
+    """What the checks say together."""
+    by_state = {state: [check.name for check in checks if check.state == state] for state in ("bad", "poor")}
+    said = [
+        "Everything essential works here."
+        if sound(checks)
+        else f"Something essential does not work: {', '.join(by_state['bad'])}."
+    ]
+    if by_state["poor"]:
+        said.append(f"Less precise or less complete: {', '.join(by_state['poor'])}.")
+    return said
+
+
 def sound(checks: list[Check]) -> bool:
     """Whether everything essential works."""
     return all(check.state != "bad" for check in checks)

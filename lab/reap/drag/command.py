@@ -84,7 +84,8 @@ def drag(
     if html_file is not None:
         write_safely(html_file, chosen.page(seen).encode(), force=force)
     if json_file is not None:
-        reporting.write_plain(json_file, seen, force=force)
+        schema = "drag-sample" if engine == "sample" else "drag"
+        reporting.write_plain(json_file, schema, seen, force=force)
     chosen.render(Console(stderr=True), seen)
     if html_file is not None:
         reporting.say_written("the page", html_file)

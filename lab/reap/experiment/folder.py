@@ -171,6 +171,18 @@ class Folder:
         )
         write_safely(self.path / _EXPERIMENT, _text_of(self.experiment), force=True)
 
+    def extend_search(self, runs: int) -> None:
+        """Gives a search for settings more runs, in all. Throws ReapError as `extend` does."""
+        tune = self.spec.tune
+        had = max(tune.most, tune.extended) if tune else 0
+        if tune is None or runs <= had:
+            raise _has_had(f"{units.number(had, 'run')} already", f"--runs {2 * had}")
+        tune = msgspec.structs.replace(tune, extended=runs)
+        self.experiment = msgspec.structs.replace(
+            self.experiment, spec=msgspec.structs.replace(self.spec, tune=tune)
+        )
+        write_safely(self.path / _EXPERIMENT, _text_of(self.experiment), force=True)
+
     def extension_notes(self) -> list[str]:
         """An interval for a fixed number of rounds says less where that number follows from the results."""
         looks = [str(rounds) for rounds in self.experiment.extended_after if rounds]

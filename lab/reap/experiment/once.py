@@ -1,9 +1,12 @@
 """One run of an experiment's cell: prepared, started, cleaned up after, and kept at once."""
 
 import contextlib
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import signal_name
@@ -13,6 +16,7 @@ from reap.experiment.records import Cell, Run
 from reap.experiment.spec import Spec
 from reap.experiment.starter import Started, Starter
 from reap.launch import spawn
+from reap.launch.host import memory
 from reap.launch.records import Launch, Outcome, Private
 from reap.server import ready
 from reap.server.records import Server, Service
@@ -58,7 +62,10 @@ class Once:
             for cell in cells:
                 stack.enter_context(prepared(self._spec, naming.name(cell)))
             stack.enter_context(self._resumable())
+            kills = memory.out_of_memory_kills()
             ended = self._starter.start_together(cells, core, private)
+        if memory.out_of_memory_kills() > kills:
+            ended = [_explained(each) for each in ended]
         share = (time.monotonic() - begun) / len(cells)
         return [
             self._keep(cell, each, started, share, together=True)
@@ -120,6 +127,19 @@ class Once:
             again = f"when that is mended, go on with: {self._folder.resume_command}"
             hint = f"{error.hint}\n  {again}" if error.hint else again
             raise ReapError(error.what, hint, error.code) from error
+
+
+def _explained(started: Started) -> Started:
+    """The same with a reason, where it was killed in a round in which memory ran out."""
+    outcome = started.outcome
+    if outcome.signal != signal.SIGKILL:
+        return started
+    said = f"{outcome.failure}; " if outcome.failure else ""
+    why = f"{said}the kernel killed it, for memory ran out with all runs of the round at once"
+    return msgspec.structs.replace(
+        started,
+        outcome=msgspec.structs.replace(outcome, failure=f"{why} (--pairing sequential runs one at a time)"),
+    )
 
 
 def alone(folder: Folder) -> Launch:

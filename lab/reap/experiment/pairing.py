@@ -22,7 +22,7 @@ from reap.experiment.once import prepared
 from reap.experiment.records import Pairing, Run
 from reap.experiment.spec import Spec
 from reap.launch.host import memory
-from reap.launch.records import Launch
+from reap.launch.records import Launch, Outcome
 
 FILE = "pairing.json"
 _SHARE = 0.7
@@ -62,14 +62,14 @@ def _found_out(
     folder: Folder, copies: int, launches: Callable[[], list[Launch]], say: Callable[[str], None]
 ) -> Pairing:
     spec = folder.spec
-    sliced = spec.pairing == "sliced"
+    sliced = spec.pairing == "sliced" or (spec.server is not None and _several(folder))
     if spec.pairing == "simultaneous" or spec.pairing == "sequential":
         return Pairing(method=spec.pairing)
     reason = _of_spec(spec) or _of_warm_ups(_warm_ups(folder), copies, several=sliced)
     if reason:
         return Pairing(reason=reason)
     if spec.server is not None:
-        return Pairing(method="simultaneous")
+        return Pairing(method="sliced" if sliced else "simultaneous")
     say("watching one run by strace: may copies of it run at the same time?")
     try:
         seconds = _PATIENCE + _STRACED * folder.runs[0].outcome.wall_ns / 1e9
@@ -108,6 +108,15 @@ def _in_private(
     return Pairing(method="sliced" if folder.spec.pairing == "sliced" else "simultaneous", private=view)
 
 
+def _several(folder: Folder) -> bool:
+    """Whether the baseline uses more than one core."""
+    return any(_busy(run.outcome) > _SEVERAL_CORES for run in _warm_ups(folder)[:1])
+
+
+def _busy(outcome: Outcome) -> float:
+    return outcome.cpu_ns / max(outcome.wall_ns, 1)
+
+
 def _warm_ups(folder: Folder) -> list[Run]:
     return [run for run in folder.runs if run.warmup]
 
@@ -130,9 +139,8 @@ def _of_warm_ups(warm_ups: Sequence[Run], copies: int, *, several: bool) -> str:
         return "the program marks requests, whose times are compared"
     if any(each.latency for each in base.loads):
         return "the load makes requests at a fixed rate, whose latency is compared"
-    busy = base.cpu_ns / max(base.wall_ns, 1)
-    if busy > _SEVERAL_CORES and not several:
-        return f"the program uses {busy:.1f} cores at once"
+    if _busy(base) > _SEVERAL_CORES and not several:
+        return f"the program uses {_busy(base):.1f} cores at once"
     return _of_memory(warm_ups, copies)
 
 

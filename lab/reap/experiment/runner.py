@@ -81,6 +81,8 @@ class Runner:
         """Whether rounds ended at a look since nothing was open any more."""
         self.pairing = Pairing()
         """How the rounds are paired; known when the warm-ups have ended."""
+        self.widening = 1.0
+        """Width of intervals, in those for a fixed number of rounds; known when the warm-ups have ended."""
         self._budget = Budget(folder, self._baseline, self.dropped, rounds)
 
     @property
@@ -121,6 +123,8 @@ class Runner:
                 lambda: [self._once.alone(arm) for arm in arms.commands(self._arms)],
                 self._listener.say,
             )
+        if self._spec.sequential:
+            self.widening = sequential.widening(self._budget.plan(self._more)[0])
         if not begun:
             self._foretell()
 
@@ -177,7 +181,7 @@ class Runner:
         runs = rounds * self._runs_a_round()
         later = self._budget.later(self._more)
         beside = f", and about {units.about(later)} for what comes after them" if later else ""
-        most, fewer = ("at most ", "; fewer once all are decided") if self._spec.sequential else ("", "")
+        most, fewer = ("at most ", "; fewer once all are decided") if self.widening > 1 else ("", "")
         self._listener.say(
             f"{most}{units.number(runs, 'run')} in {units.number(rounds, 'round')}, "
             f"about {units.about(seconds)}{beside}{fewer}"
@@ -302,7 +306,7 @@ class Runner:
             return
         problem += f" ({when})"
         if cell.arm() == self._baseline:
-            note = f"under {self._label(cell)} {problem}"
+            note = f"under {self._label(cell)} {problem}: what was measured then counts for nothing"
             if note not in self.notes:
                 self.notes.append(note)
         else:

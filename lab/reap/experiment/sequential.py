@@ -26,6 +26,15 @@ WORTH = 0.03
 """The smallest change of a program's time that matters, unless the user says otherwise. Link order, the size
 of the environment and the like move it by a few percent (Mytkowicz et al., ASPLOS 2009)."""
 
+
+def widening(rounds: int) -> float:
+    """Width of the intervals of an experiment of at most so many rounds, in fixed-sample intervals.
+
+    One that ends before the first look, as of a program that runs for long, is looked at once.
+    """
+    return WIDENING if rounds > LOOKS[0] else 1.0
+
+
 Standing = Literal["lower", "higher", "equivalent", "inconclusive"]
 
 

@@ -108,6 +108,8 @@ class Tune(Record):
     """What may be tried first."""
     most: int
     """How often the program may be run in all."""
+    extended: int = 0
+    """The same once `--resume` has given it more: the search stays as it was, and more rounds confirm."""
     usual: bool = False
     """Whether no objectives were named: then the tail of marked requests is one, too, where there are any."""
     held: dict[str, str] = {}
@@ -167,8 +169,8 @@ class Spec(Record):
 
     @property
     def sequential(self) -> bool:
-        """Whether rounds stop once the answer is known, which intervals then have to allow for."""
-        return not self.runs and self.fragment is None and self.tune is None
+        """Whether rounds stop once the answer is known."""
+        return not self.runs and self.tune is None
 
     @property
     def verb(self) -> str:

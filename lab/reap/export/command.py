@@ -19,10 +19,11 @@ FORMATS = {
     "pprof": ".pb.gz",
     "parquet": ".parquet",
     "chrome-trace": ".trace.json",
+    "fleet": ".fleet.parquet",
 }
 """With what the name of the output ends."""
 _MEASURES = ("allocations", "bytes", "peak", "temporary", "live-at-exit")
-_WITHOUT_MEASURE = {"parquet", "chrome-trace"}
+_WITHOUT_MEASURE = {"parquet", "chrome-trace", "fleet"}
 
 
 @click.command()
@@ -38,7 +39,8 @@ _WITHOUT_MEASURE = {"parquet", "chrome-trace"}
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="The file to write (a folder for parquet); - is standard output. Default: FILE with another ending.",
+    help="The file to write (a folder for parquet; for fleet also a folder that many recordings share); - is "
+    "standard output. Default: FILE with another ending.",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def export(file: Path, form: str, measure: "Measure | None", output: Path | None, force: bool) -> int:
@@ -46,7 +48,8 @@ def export(file: Path, form: str, measure: "Measure | None", output: Path | None
 
     Stacks with what they allocated, for flame graphs: collapsed (flamegraph.pl, inferno), speedscope, pprof
     (go tool pprof). The events themselves and a table of stacks: parquet. Memory over time: chrome-trace
-    (Perfetto). Stacks are exact in recordings of `reap record --depth full`, else estimated from samples.
+    (Perfetto). Totals by site, to be read by `reap fleet` with those of other recordings: fleet. Stacks are
+    exact in recordings of `reap record --depth full`, else estimated from samples.
     """
     from reap.commandline import reporting
     from reap.recording.read import read
@@ -64,12 +67,19 @@ def export(file: Path, form: str, measure: "Measure | None", output: Path | None
         parquet.require()
         reporting.require_file(target)
         _folder(target, force=force)
+    elif form == "fleet":
+        from reap.export.view import fleet
+
+        fleet.require()
+        reporting.require_file(target)
     else:
         reporting.refuse_existing(target, force=force)
     recording = read(file)
     _require_known(recording, file, form, measure)
     if form == "parquet":
         _write_tables(recording, target, force=force)
+    elif form == "fleet":
+        target = _write_rows(recording, target, force=force)
     else:
         from reap.base.files import write_safely
 
@@ -82,7 +92,7 @@ def export(file: Path, form: str, measure: "Measure | None", output: Path | None
 
 def _require_known(recording: "native.Recording", file: Path, form: str, measure: "Measure | None") -> None:
     """Throws ReapError for what a recording of a running process does not say."""
-    if not recording.header().attached:
+    if not recording.header().attached or form == "fleet":
         return
     known = ("allocations", "bytes")
     if (
@@ -109,6 +119,7 @@ def _say_next(form: str, target: Path) -> None:
         "pprof": f"go tool pprof -http=: {name}",
         "parquet": f"python3 -c {table}",
         "chrome-trace": f"open {name} in https://ui.perfetto.dev",
+        "fleet": f"reap fleet {shlex.quote(str(target.parent))}",
     }[form]
     click.echo(f"next: {said}", err=True)
 
@@ -165,6 +176,17 @@ def _write_tables(recording: "native.Recording", target: Path, *, force: bool) -
         parquet.write_stacks(stream, named(tree))
     with written_safely(events, force=force) as stream:
         parquet.write_events(stream, recording, tree)
+
+
+def _write_rows(recording: "native.Recording", target: Path, *, force: bool) -> Path:
+    """Writes the rows into a file, or into a new one of a folder; which."""
+    from reap.base.files import written_safely
+    from reap.export.view import fleet
+
+    path = fleet.file_in(target, recording) if target.is_dir() else target
+    with written_safely(path, force=force) as stream:
+        fleet.write(stream, recording)
+    return path
 
 
 def _warn(recording: "native.Recording") -> None:

@@ -60,6 +60,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("-a", "--allocator", default="glibc", help="A name, or NAME=/path/lib.so.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Time limit in seconds.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
+@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def fragment(
@@ -79,6 +80,7 @@ def fragment(
     allocator: str,
     timeout: float | None,
     json_file: Path | None,
+    html_file: Path | None,
     force: bool,
 ) -> int:
     """Run a program on a heap fragmented like that of a long-running process.
@@ -99,12 +101,13 @@ def fragment(
     from reap.commandline import reporting
     from reap.commandline.stdin import spooled_file
     from reap.experiment.littering import litter_of
+    from reap.fragment import page
     from reap.fragment import run as fragmenting
     from reap.fragment.terminal import render
     from reap.launch import program as programs
     from reap.launch.records import Launch
 
-    reporting.refuse_existing(json_file, save_profile, map_file, force=force)
+    reporting.refuse_existing(json_file, html_file, save_profile, map_file, force=force)
     chosen = catalog.parse(allocator)
     if len(chosen) != 1:
         raise ReapError("a run has one allocator", "name one with --allocator", ExitCode.USAGE)
@@ -143,8 +146,11 @@ def fragment(
         if map_file is not None:
             result = _mapped(result, launch, found.image, map_file, force=force)
     if json_file is not None:
-        reporting.write_plain(json_file, result, force=force)
+        reporting.write_plain(json_file, "fragment", result, force=force)
+    if html_file is not None:
+        page.write(result, html_file, force=force)
     render(Console(stderr=True), result)
+    reporting.say_files(json=None, html=html_file)
     if save_profile is not None:
         reporting.say_written("the size profile", save_profile)
     if map_file is not None:

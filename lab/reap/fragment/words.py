@@ -1,5 +1,9 @@
 """What the litter of a heap is called, on a terminal and on a page."""
 
+from reap.base import units
+from reap.base.text import printable
+from reap.fragment.run import FragmentRun
+from reap.launch.litter.account import resident_added
 from reap.launch.litter.records import Order
 from reap.recording.analyse.size_profile import SizeProfile
 
@@ -20,3 +24,64 @@ def freed_in_order(order: Order, *, touch: bool, seed: int) -> str:
     """The choices that make a heap: in which order, written to or not, and the seed."""
     touched = "written to" if touch else "never written to"
     return f"{ORDERS[order]}; {touched}; seed {seed}"
+
+
+def title(result: FragmentRun) -> str:
+    """Level and allocator."""
+    return f"On a heap littered at {result.litter.level.name}, under {printable(result.allocator)}"
+
+
+def heap(result: FragmentRun) -> list[str]:
+    """What the heap was littered with."""
+    litter, profile = result.litter, result.profile
+    level, peak = litter.level, units.whole(litter.peak)
+    order = freed_in_order(litter.order, touch=litter.touch, seed=litter.seed)
+    first = (
+        f"{units.whole(litter.objects)} objects ({level.multiplier:g} x the {peak} in use at its peak), of "
+        f"{units.size(profile.mean_size)} on average, sampled from {drawn_from(profile)}; "
+        f"{units.percent(level.occupancy)} stay, the others were freed {order}"
+    )
+    said = [first]
+    if profile.left_out:
+        said.append(
+            f"ignored: blocks of {units.whole(profile.cut_off)} bytes and more, "
+            f"{units.percent(profile.left_out_share)} of its bytes"
+        )
+    if litter.threads > 1:
+        said.append(f"shared evenly by the first {litter.threads} threads")
+    return said
+
+
+def kept(result: FragmentRun) -> str:
+    """What of the litter stays in use."""
+    done = [each for each in result.run.litterings if not each.failure]
+    return (
+        f"stays in use: {units.size(sum(each.kept_bytes for each in done))} in "
+        f"{units.whole(sum(each.kept for each in done))} objects; littered: "
+        f"{units.many(len({each.pid for each in done}), 'process', 'es')}, {units.many(len(done), 'thread')}"
+    )
+
+
+COSTS = ("the program", "the littering, before it")
+"""The columns of `costs`, behind its names."""
+
+
+def costs(result: FragmentRun) -> list[tuple[str, str, str]]:
+    """What the program cost on that heap, and what the littering did."""
+    net, gross = result.run.outcome, result.run.gross
+    added = sum(resident_added(result.run.litterings).values())
+    return [
+        ("user time", units.duration(net.user_ns / 1e9), units.duration((gross.user_ns - net.user_ns) / 1e9)),
+        (
+            "system time",
+            units.duration(net.system_ns / 1e9),
+            units.duration((gross.system_ns - net.system_ns) / 1e9),
+        ),
+        ("wall time", units.duration(net.wall_ns / 1e9), units.duration((gross.wall_ns - net.wall_ns) / 1e9)),
+        (
+            "page faults",
+            units.count(net.minor_faults + net.major_faults),
+            units.count(gross.minor_faults + gross.major_faults - net.minor_faults - net.major_faults),
+        ),
+        ("resident memory", f"{units.size(gross.peak_resident)} at most, together", units.size(added)),
+    ]

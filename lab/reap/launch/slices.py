@@ -14,9 +14,11 @@ import random
 import select
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from reap.launch import native_files
 from reap.launch.process import smaps
@@ -29,28 +31,46 @@ _PATIENCE = 1.0
 """Seconds within which a launcher's program executes."""
 
 
-def take_turns(launchers: Sequence["subprocess.Popen[bytes]"]) -> None:
+def take_turns(
+    launchers: Sequence["subprocess.Popen[bytes]"],
+    beside: Mapping[int, int] = MappingProxyType({}),
+    enough: Callable[[], bool] = lambda: False,
+) -> None:
     """Has the programs of these launchers take turns until one is left, which then runs on.
 
-    Whatever is thrown within, none is left stopped.
+    `beside` are launchers, by those of `launchers`, whose programs run in the turns of these. It ends as soon
+    as it has had `enough`, too. Whatever is thrown within, none is left stopped.
     """
     draw = random.Random()  # noqa: S311 - no secret
-    left = {process.pid: process for process in launchers}
+    left = {process.pid: [process.pid, *filter(None, [beside.get(process.pid)])] for process in launchers}
     try:
         for launcher in left:
             _await_program(launcher)
-        for launcher in left:
-            _stop(launcher)
-        while len(left) > 1:
+        for group in left.values():
+            _stop(group)
+        while len(left) > 1 and not enough():
             for launcher in draw.sample(sorted(left), len(left)):
-                _continue(launcher)
+                _continue(left[launcher])
                 if _ends(launcher, draw.uniform(*_TURN)):
                     del left[launcher]
                 else:
-                    _stop(launcher)
+                    _stop(left[launcher])
     finally:
-        for launcher in left:
-            _continue(launcher)
+        for group in left.values():
+            _continue(group)
+
+
+@contextlib.contextmanager
+def turns(launchers: Sequence["subprocess.Popen[bytes]"], beside: Mapping[int, int]) -> Iterator[None]:
+    """The same while something else is done within; at its end all run on."""
+    over = threading.Event()
+    taking = threading.Thread(target=take_turns, args=(launchers, beside, over.is_set))
+    taking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        taking.join()
 
 
 def _await_program(launcher: int) -> None:
@@ -80,18 +100,22 @@ def _ends(launcher: int, seconds: float) -> bool:
         os.close(ended)
 
 
-def _stop(launcher: int) -> None:
+def _stop(launchers: Sequence[int]) -> None:
     stopped: set[int] = set()
     for _ in range(_PASSES):
-        new = [each for each in smaps.descendants(launcher) if each not in stopped]
+        new = [each for each in _descendants(launchers) if each not in stopped]
         if not new:
             return
         _send(new, signal.SIGSTOP)
         stopped.update(new)
 
 
-def _continue(launcher: int) -> None:
-    _send(smaps.descendants(launcher), signal.SIGCONT)
+def _continue(launchers: Sequence[int]) -> None:
+    _send(_descendants(launchers), signal.SIGCONT)
+
+
+def _descendants(launchers: Sequence[int]) -> list[int]:
+    return [each for launcher in launchers for each in smaps.descendants(launcher)]
 
 
 def _send(processes: Sequence[int], number: signal.Signals) -> None:

@@ -28,11 +28,11 @@ def run(launches: Sequence[Launch], core: int | None) -> list[Outcome]:
     alone, times their number. Throws what `spawn.run` throws: then none is left running.
     """
     with contextlib.ExitStack() as stack:
-        gate = stack.enter_context(_Gate())
+        gate = stack.enter_context(Gate())
         waiting = []
         for launch in launches:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reap-")))
-            prepared = spawn.Prepared(_shared(launch, len(launches), core, gate), scratch)
+            prepared = spawn.Prepared(held(launch, len(launches), core, gate), scratch)
             launcher = stack.enter_context(spawn.started(prepared.command, launch, gate.passed))
             waiting.append((prepared, launcher))
         gate.open(len(waiting))
@@ -41,7 +41,7 @@ def run(launches: Sequence[Launch], core: int | None) -> list[Outcome]:
         return [prepared.outcome(launcher.result()) for prepared, launcher in waiting]
 
 
-class _Gate(contextlib.AbstractContextManager["_Gate"]):
+class Gate(contextlib.AbstractContextManager["Gate"]):
     """Holds launchers until each has its program ready: one pipe to say so, one whose end starts them."""
 
     def __init__(self) -> None:
@@ -68,7 +68,8 @@ class _Gate(contextlib.AbstractContextManager["_Gate"]):
             os.close(descriptor)
 
 
-def _shared(launch: Launch, number: int, core: int | None, gate: _Gate) -> Launch:
+def held(launch: Launch, number: int, core: int | None, gate: Gate) -> Launch:
+    """The same, one of so many behind a gate, on a core; its timeout is for all of them together."""
     announce, start = gate.passed
     pinned = spawn.pinned(launch, core)
     return msgspec.structs.replace(

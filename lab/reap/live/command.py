@@ -280,5 +280,5 @@ def _require_textual() -> None:
     except ImportError as error:
         raise ReapError(
             "the Python package textual is not installed; the view of reap live requires it",
-            ".venv/bin/python -m pip install --require-hashes -r setup/python/live.lock, or use --plain",
+            f"{sys.executable} -m pip install 'textual>=3', or use --plain",
         ) from error

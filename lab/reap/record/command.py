@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from reap.commandline.size import SIZE
+from reap.commandline.label import LABEL, of_a_recording
+from reap.commandline.size import PERCENT, SIZE
 
 
 @click.command()
@@ -46,6 +47,20 @@ from reap.commandline.size import SIZE
     show_default=True,
     help="With --pid: how long.",
 )
+@click.option(
+    "--max-cpu",
+    type=PERCENT,
+    metavar="PERCENT",
+    help="With --pid: how much of its CPU time watching may cost the process (default: 5%).",
+)
+@click.option(
+    "--label",
+    "labels",
+    type=LABEL,
+    multiple=True,
+    callback=of_a_recording,
+    help="Keep this in the recording: service, version and host are what `reap fleet` groups by.",
+)
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 @click.pass_context
@@ -61,6 +76,8 @@ def record(
     max_size: int,
     pid: int | None,
     seconds: float,
+    max_cpu: float | None,
+    labels: tuple[tuple[str, str], ...],
     force: bool,
 ) -> int:
     """Record every allocation of a program into a file.
@@ -94,9 +111,25 @@ def record(
             raise ReapError(
                 f"{unused[0]} must not be used with --pid", f"reap record --pid {pid}", ExitCode.USAGE
             )
-        return _attach(pid, seconds, output, force=force)
+        from reap.recording.attach import MOST_OVERHEAD
+
+        return _attach(
+            pid,
+            seconds,
+            output,
+            force=force,
+            most_overhead=MOST_OVERHEAD if max_cpu is None else max_cpu,
+            max_bytes=max_size,
+            labels=labels,
+        )
     if written(context, ("seconds",)):
         raise ReapError("--seconds requires --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
+    if written(context, ("max_cpu",)):
+        raise ReapError(
+            "--max-cpu requires --pid; of CMD about 500 allocations a second are sampled",
+            "leave it out",
+            ExitCode.USAGE,
+        )
     reporting.require_file(output)
     launch = to_record(command, allocator, timeout)
     path = output or Path(f"{reporting.name_of(launch.argv)}.reap")
@@ -109,6 +142,7 @@ def record(
             python=python,
             max_bytes=max_size,
             compress=compress,
+            labels=labels,
         )
     except recording.LostError as lost:
         complain(lost)
@@ -119,11 +153,20 @@ def record(
     return status
 
 
-_OF_A_COMMAND = ("depth", "allocator", "timeout", "python", "compress", "max_size")
+_OF_A_COMMAND = ("depth", "allocator", "timeout", "python", "compress")
 """Options that must not be used with --pid."""
 
 
-def _attach(pid: int, seconds: float, output: Path | None, *, force: bool) -> int:
+def _attach(
+    pid: int,
+    seconds: float,
+    output: Path | None,
+    *,
+    force: bool,
+    most_overhead: float,
+    max_bytes: int,
+    labels: tuple[tuple[str, str], ...],
+) -> int:
     """Records a running process. Throws ReapError."""
     from reap.base import units
     from reap.base.errors import ExitCode
@@ -134,7 +177,15 @@ def _attach(pid: int, seconds: float, output: Path | None, *, force: bool) -> in
     reporting.require_file(output)
     command = processes.command_of(pid)
     path = output or Path(f"{reporting.name_of(command) if command else f'pid{pid}'}.reap")
-    outcome = attaching.attach(pid, seconds, path, force=force)
+    outcome = attaching.attach(
+        pid,
+        seconds,
+        path,
+        force=force,
+        most_overhead=most_overhead,
+        max_bytes=max_bytes,
+        labels=labels,
+    )
     if outcome.ended:
         click.echo(f"note: process {pid} ended while it was watched", err=True)
     click.echo(

@@ -3,6 +3,7 @@
 import errno
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from reap import native
@@ -15,12 +16,22 @@ MOST_OVERHEAD = 0.05
 """Of the CPU time of the process."""
 
 
-def attach(pid: int, seconds: float, path: Path, *, force: bool = False) -> native.AttachOutcome:
+def attach(
+    pid: int,
+    seconds: float,
+    path: Path,
+    *,
+    force: bool = False,
+    most_overhead: float = MOST_OVERHEAD,
+    max_bytes: int = 0,
+    labels: Sequence[tuple[str, str]] = (),
+) -> native.AttachOutcome:
     """Watches the allocations of a process for so long, until it ends, or until Ctrl-C, into `path`.
 
     Nothing enters the process and it is not stopped: the kernel counts the calls of its allocator by uprobes,
-    in windows of time that cost the process about `MOST_OVERHEAD` of its CPU time. Throws ReapError where
-    there is no such process, where the kernel refuses, or where the file cannot be written.
+    in windows of time that cost the process about `most_overhead` of its CPU time, or 1 % of a core where
+    that is more. `max_bytes` and `labels` are as in `record.record`. Throws ReapError where there is no such
+    process, where the kernel refuses, or where the file cannot be written.
     """
     command = processes.command_of(pid)
     if pid == os.getpid():
@@ -29,10 +40,18 @@ def attach(pid: int, seconds: float, path: Path, *, force: bool = False) -> nati
 
     def create() -> None:
         record.make_room(path, force=force)
-        native.create_trace(trace, native.TRIAGE, native.MONOTONIC_NS, native.SAMPLER_NONE, 0)
+        native.create_trace(
+            trace,
+            native.TRIAGE,
+            native.MONOTONIC_NS,
+            native.SAMPLER_NONE,
+            0,
+            max_blocks=record.blocks(max_bytes),
+            labels=list(labels),
+        )
 
     try:
-        outcome = native.attach(trace, pid, seconds, create, MOST_OVERHEAD)
+        outcome = native.attach(trace, pid, seconds, create, most_overhead)
     except OSError as error:
         raise ReapError(
             f"the recording {path} cannot be written: {error.strerror}", "name another file with -o"

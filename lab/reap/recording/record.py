@@ -4,7 +4,7 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -44,6 +44,7 @@ def record(
     python: bool = True,
     max_bytes: int = 0,
     compress: bool = False,
+    labels: Sequence[tuple[str, str]] = (),
     start: Callable[[Launch], Outcome] = spawn.run,
 ) -> Outcome:
     """Runs the program with the recorder in front of its allocator, and writes what it did to `path`.
@@ -52,9 +53,9 @@ def record(
     program or this process is killed. `depth` triage counts everything and samples stacks, latencies and live
     bytes; full writes every event with its stack. `python` has stacks show Python functions in place of the
     interpreter's calls. From `max_bytes` on no events are written, and counters go on. `compress`
-    compresses the file when nothing more can come. `start` runs the program to its end. Throws ReapError if
-    the file exists (without `force`) or cannot be made, LostError if it cannot be completed, and what `start`
-    throws.
+    compresses the file when nothing more can come. `labels` are kept in it. `start` runs the program to its
+    end. Throws ReapError if the file exists (without `force`) or cannot be made, LostError if it cannot be
+    completed, and what `start` throws.
     """
     trace = native_name(path.absolute())
     make_room(path, force=force)
@@ -67,7 +68,8 @@ def record(
             who,
             period,
             native_only=not python,
-            max_blocks=max(2, max_bytes // native.BLOCK_BYTES) if max_bytes else 0,
+            max_blocks=blocks(max_bytes),
+            labels=list(labels),
         )
     except OSError as error:
         raise ReapError(
@@ -99,6 +101,11 @@ def record(
         )
         raise LostError(cause, outcome) from error
     return outcome
+
+
+def blocks(max_bytes: int) -> int:
+    """The blocks of a file of at most this size; 0: no limit."""
+    return max(2, max_bytes // native.BLOCK_BYTES) if max_bytes else 0
 
 
 def sampler(*, by_timer: bool) -> tuple[int, int]:

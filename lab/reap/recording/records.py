@@ -188,5 +188,7 @@ class Profile(Record):
     attached: Attached | None = None
     """Of a recording of a running process: everything is an estimate, and nothing is known of lifetimes and
     of what is in use."""
+    labels: dict[str, str] = {}
+    """As `reap record --label` was given them."""
     notes: list[str] = []
     """What a reader must know: problems, truncation, what was not recorded."""

@@ -164,7 +164,7 @@ def finish(
         page = pages.page(title, seen, ["reap", *sys.argv[1:]], machine.describe())
         write_safely(html_file, page.encode(), force=force)
     if json_file is not None:
-        reporting.write_plain(json_file, {"processes": found, "verdict": verdict}, force=force)
+        reporting.write_plain(json_file, "rss", {"processes": found, "verdict": verdict}, force=force)
     console = Console(stderr=True) if command else reporting.console(json_file, html_file)
     terminal.render(console, first, verdict)
     terminal.render_others(console, found[1:])

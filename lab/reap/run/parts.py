@@ -16,7 +16,7 @@ from reap.drag.exact.part import DragPart
 from reap.run.judge.verdict import diagnose
 from reap.run.part import VerdictPart
 from reap.run.records import Measured
-from reap.show.part import FlamePart, ProfilePart
+from reap.show.part import FlamePart, ProfilePart, SourcePart
 from reap.tune.part import TunePart
 from reap.wall.part import WallPart
 
@@ -28,6 +28,7 @@ KINDS: tuple[type[Part], ...] = (
     ComparisonPart,
     ProfilePart,
     FlamePart,
+    SourcePart,
     DifferencePart,
     CheckPart,
     DragPart,

@@ -51,7 +51,7 @@ def scenario(name: str | None, json_file: Path | None, html_file: Path | None, f
         write_safely(html_file, page.encode(), force=force)
     terminal.render(reporting.console(json_file, html_file), played, judged)
     if json_file is not None:
-        reporting.write_plain(json_file, {"played": played, "judged": judged}, force=force)
+        reporting.write_plain(json_file, "scenario", {"played": played, "judged": judged}, force=force)
     if html_file is not None:
         reporting.say_written("the report", html_file)
     verb = "rss" if wanted.kind == "memory" else "compare"

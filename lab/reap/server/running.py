@@ -14,7 +14,7 @@ import msgspec
 
 from reap.base.errors import ReapError
 from reap.base.text import signal_name
-from reap.launch import spawn
+from reap.launch import slices, spawn, together
 from reap.launch.process import smaps
 from reap.launch.records import Launch, Loaded, LoadLatency, Outcome
 from reap.server import generators, ready
@@ -89,7 +89,7 @@ class Running:
         failure = self.failure
         if self.ended:
             failure = f"{self.name} {_how(outcome)} {self.ended}"
-            if self.ended == _BEFORE and outcome.status == 0:
+            if outcome.status == 0:
                 failure += "; if it goes into the background by itself, have it stay in the foreground"
         if failure:
             said = outcome.stderr_tail.strip()[-500:]
@@ -183,25 +183,29 @@ def _hold(server: Running) -> None:
         server.ended = _BEFORE
 
 
-def load(servers: Sequence[Running], core: int | None, enough: int = -1) -> None:
+def load(servers: Sequence[Running], core: int | None, enough: int = -1, *, turns: bool = False) -> None:
     """Runs the loads of all that live, at the same time, until each has ended or its server has.
 
-    Or until `enough` can be read, a descriptor: what has not ended then is ended, and is no failure.
+    With `turns` one server at a time runs, with its load, as of `launch.slices`. Or until `enough` can be
+    read, a descriptor: what has not ended then is ended, and is no failure.
     """
     with contextlib.ExitStack() as stack:
         waiting = []
         living = [each for each in servers if each.lives]
+        gate = stack.enter_context(together.Gate())
         for server in living:
-            launch = spawn.pinned(server.service.load, core)
-            if launch.timeout is not None:
-                launch = msgspec.structs.replace(launch, timeout=launch.timeout * len(living))
+            launch = together.held(server.service.load, len(living), core, gate)
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reap-")))
             launch = msgspec.structs.replace(launch, keep=str(scratch / _OUTPUT))
             prepared = spawn.Prepared(launch, scratch)
-            launcher = stack.enter_context(spawn.started(prepared.command, launch, apart=True))
+            launcher = stack.enter_context(spawn.started(prepared.command, launch, gate.passed, apart=True))
             done = os.pidfd_open(launcher.process.pid)
             stack.callback(os.close, done)
             waiting.append((server, prepared, launcher, done))
+        gate.open(len(waiting))
+        if turns and len(waiting) > 1:
+            served = {launcher.process.pid: server.launcher.process.pid for server, _, launcher, _ in waiting}
+            stack.enter_context(slices.turns([launcher.process for _, _, launcher, _ in waiting], served))
         while waiting:
             held = [fd for server, _, _, done in waiting for fd in (server.pidfd, done)]
             fired = set(select.select([*held, *([enough] if enough >= 0 else [])], [], [])[0])

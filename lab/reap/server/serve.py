@@ -23,19 +23,19 @@ _HINT = "run --server and --load by hand first"
 def serve(services: Sequence[Service], core: int | None, load_core: int | None) -> list[Served]:
     """Starts all, loads each to warm it up and then as often as is measured, and stops them.
 
-    The servers share `core`, and the loads `load_core`; without one they run anywhere. Results are in the
-    order given. When it returns or throws, nothing of them is left running. Throws ReapError where nothing
-    can be started.
+    The servers share `core`, and the loads `load_core`; without one they run anywhere, and several take turns
+    under their loads. Results are in the order given. When it returns or throws, nothing of them is left
+    running. Throws ReapError where nothing can be started.
     """
     with contextlib.ExitStack() as stack:
         mark = stack.enter_context(running.nothing_left())
         all_of = [stack.enter_context(running.started(each, core, mark)) for each in services]
         running.await_ready(all_of)
         for _ in range(max(each.warm_ups for each in services)):
-            running.load(all_of, load_core)
+            running.load(all_of, load_core, turns=core is None)
         for _ in range(max(each.loads for each in services)):
             before = [usage(each.launcher.process.pid) for each in all_of]
-            running.load(all_of, load_core)
+            running.load(all_of, load_core, turns=core is None)
             for each, usage_before in zip(all_of, before, strict=True):
                 each.add(usage_before, usage(each.launcher.process.pid))
         for each in all_of:

@@ -26,8 +26,9 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     from reap.recording.analyse.profile import profile as analyse
     from reap.recording.naming import as_started
     from reap.recording.read import read
-    from reap.show.analyse import flame
-    from reap.show.part import FlamePart, ProfilePart
+    from reap.show.analyse.flame import stacks
+    from reap.show.part import FlamePart, ProfilePart, SourcePart
+    from reap.show.run import source_of
     from reap.show.terminal import render
 
     reporting.refuse_existing(json_file, html_file, force=force)
@@ -35,8 +36,10 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     profile = as_started(analyse(recording, []))
     title = reporting.name_of(profile.command) if profile.command else file.stem
     parts: list[Part] = [ProfilePart(profile=profile)]
-    if (json_file or html_file) and (stacks := flame(recording)):
-        parts.append(FlamePart(flame=stacks))
+    if json_file or html_file:
+        graph, source = stacks(recording, source_of(recording.header().start_unix_ns / 1e9))
+        parts += [FlamePart(flame=graph)] if graph else []
+        parts += [SourcePart(source=source)] if source else []
     answer = Answer(title=title, command=profile.command, parts=parts)
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render(reporting.console(json_file, html_file), profile)

@@ -3,6 +3,7 @@
 from reap.base import units
 from reap.draw.figure import Figure
 from reap.recording.records import Profile
+from reap.show.records import Flame
 
 
 def of_profile(profile: Profile) -> list[Figure]:
@@ -54,3 +55,20 @@ def of_profile(profile: Profile) -> list[Figure]:
             )
         )
     return figures
+
+
+def of_flame(flame: Flame) -> Figure | None:
+    """Bytes in use over time by site, where something was in use."""
+    if flame.slices is None or not any(flame.slices.values["peak"]):
+        return None
+    slice_of = units.duration(flame.slices.seconds)
+    estimated = " Estimated from samples." if flame.estimated else ""
+    return Figure(
+        "live",
+        "Live bytes by allocation site",
+        f"In use at the highest moment of each {slice_of}, by the innermost function of the program itself. "
+        "Drag over it with the mouse, or use the sliders below, to choose the time of the flame graph."
+        f"{estimated}",
+        "the sites that had most in use at once; the data below it has their bytes over time",
+        wide=True,
+    )

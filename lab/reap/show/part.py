@@ -9,9 +9,9 @@ from reap.base import units
 from reap.base.text import printable
 from reap.recording.records import Point, Profile, Site
 from reap.show import words
-from reap.show.analyse import thinned
-from reap.show.records import Flame
-from reap.show.view import flame_view, view
+from reap.show.analyse.flame import thinned
+from reap.show.records import Excerpt, Flame
+from reap.show.view import flame_view, source_view, view
 
 
 class ProfilePart(Part, frozen=True, kw_only=True):
@@ -42,7 +42,9 @@ class FlamePart(Part, frozen=True, kw_only=True):
 
     def trimmed(self, limits: Limits) -> Self:
         """Fewer boxes: the smallest functions become part of their callers."""
-        return msgspec.structs.replace(self, flame=thinned(self.flame, _BOXES * limits.stacks))
+        return msgspec.structs.replace(
+            self, flame=thinned(self.flame, _BOXES * limits.stacks, _NUMBERS * limits.stacks)
+        )
 
     def sections(self) -> list[Section]:
         """One section, drawn by d3-flame-graph."""
@@ -50,8 +52,25 @@ class FlamePart(Part, frozen=True, kw_only=True):
         return [Section("show/flame.html.j2", "flame", flame_view(self.flame), libraries=libraries)]
 
 
+class SourcePart(Part, frozen=True, kw_only=True):
+    """Which lines of the source allocate."""
+
+    source: list[Excerpt]
+    """The functions with the most bytes whose source was found; those with most first."""
+
+    def trimmed(self, limits: Limits) -> Self:
+        """Fewer functions."""
+        return msgspec.structs.replace(self, source=self.source[: max(1, limits.sites // 10)])
+
+    def sections(self) -> list[Section]:
+        """One section."""
+        return [Section("show/source.html.j2", "source", source_view(self.source))]
+
+
 _BOXES = 5
 """A page has so many for each stack that it may have: they are shared by the stacks."""
+_NUMBERS = 75
+"""And so many over time."""
 
 
 def thin(points: list[Point], most: int) -> list[Point]:

@@ -10,7 +10,7 @@ from reap.base.text import printable
 from reap.draw.figure import Figure
 from reap.recording.records import Process, Profile, Site, Totals
 from reap.show import figures, words
-from reap.show.records import Flame
+from reap.show.records import Excerpt, Flame, SourceLine
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,13 @@ class FlameView:
     measures: list[tuple[str, str]]
     """Name in the data, and what a reader chooses by; those that have nothing are left out."""
     note: str
+    threads: list[str]
+    runtime: bool
+    """Whether there are functions that can be hidden."""
+    sliced: bool
+    """Whether a part of the time can be chosen."""
+    live: Figure | None
+    """Bytes in use over time by site."""
 
 
 _MEASURES = {
@@ -164,11 +171,69 @@ _MEASURES = {
 }
 
 
+_SPAN = (
+    " A part of the time can be chosen: then it shows what was allocated in that time, and of bytes in use "
+    "those at its highest moment."
+)
+
+
 def flame_view(flame: Flame) -> FlameView:
     """The section's words."""
     estimated = " Estimated from samples." if flame.estimated else ""
     return FlameView(
         measures=[(name, label) for name, label in _MEASURES.items() if any(flame.own[name])],
         note=f"Functions with less than {units.percent(flame.least)} of every measure are counted as part of "
-        f"their callers.{estimated}",
+        f"their callers.{estimated}{_SPAN if flame.slices else ''}",
+        threads=[printable(name) for name in flame.slices.threads] if flame.slices else [],
+        runtime=bool(flame.runtime),
+        sliced=flame.slices is not None,
+        live=figures.of_flame(flame),
+    )
+
+
+@dataclass(frozen=True)
+class LineView:
+    """A line of the source."""
+
+    number: int
+    text: str
+    bytes: str
+    allocations: str
+    allocates: bool
+
+
+@dataclass(frozen=True)
+class ExcerptView:
+    """The source of a function."""
+
+    function: str
+    place: str
+    lines: list[LineView]
+
+
+@dataclass(frozen=True)
+class SourceView:
+    """The section of source lines."""
+
+    excerpts: list[ExcerptView]
+
+
+def source_view(source: list[Excerpt]) -> SourceView:
+    """The section's words."""
+    return SourceView(
+        excerpts=[
+            ExcerptView(printable(each.function), printable(each.file), [_line(line) for line in each.lines])
+            for each in source
+        ],
+    )
+
+
+def _line(line: SourceLine) -> LineView:
+    allocates = line.allocations > 0
+    return LineView(
+        number=line.number,
+        text=printable(line.text),
+        bytes=units.size(line.bytes) if allocates else "",
+        allocations=units.count(line.allocations) if allocates else "",
+        allocates=allocates,
     )

@@ -109,7 +109,7 @@ def _answer(asked: Asked, path: Path, of: Sequence[Sequence[Snapshot]], seen: Re
         page = pages.page(found, verdict, of, ["reap", *sys.argv[1:]], machine.describe())
         write_safely(asked.html_file, page.encode(), force=asked.force)
     if asked.json_file is not None:
-        reporting.write_plain(asked.json_file, {"soak": found, "verdict": verdict}, force=asked.force)
+        reporting.write_plain(asked.json_file, "soak", {"soak": found, "verdict": verdict}, force=asked.force)
     terminal.render(reporting.console(asked.json_file, asked.html_file), found, verdict)
     if asked.html_file is not None:
         reporting.say_written("the report", asked.html_file)

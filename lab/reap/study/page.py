@@ -1,6 +1,7 @@
 """A study's files: one page, its data as JSON and as CSV; and its conclusions on a terminal."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -67,9 +68,17 @@ def _page(study: Study, shown: StudyView) -> str:
         "study/page.html.j2",
         study=study,
         shown=shown,
+        verdict=verdict(study),
         machine=machine_rows(study.machine),
         ratio=units.ratio_with_interval,
     )
+
+
+def verdict(study: Study) -> str:
+    """How many of the published conclusions stand, by these figures; empty where none was judged."""
+    standings = Counter(each.standing for each in study.conclusions)
+    told = ", ".join(f"{count} {standing}" for standing, count in standings.items())
+    return f"Of {units.number(len(study.conclusions), 'published conclusion')}: {told}." if told else ""
 
 
 def render(console: Console, study: Study) -> None:

@@ -24,7 +24,7 @@ from reap.tune.records import Tuned
 from reap.tune.spec import USUAL_RUNS, specify_search
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
-_OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "output", *servers.NAMES)
+_OWN = ("allocator", "objectives", "timeout", "prepare", "cleanup", "output", *servers.NAMES)
 
 
 @click.command()
@@ -46,7 +46,8 @@ _OWN = ("allocator", "objectives", "runs", "timeout", "prepare", "cleanup", "out
     type=click.IntRange(min=LEAST_RUNS),
     default=USUAL_RUNS,
     show_default=True,
-    help="Maximum number of runs of CMD; more runs detect smaller gains.",
+    help="Maximum number of runs of CMD; more runs detect smaller gains. The confirmation ends earlier once "
+    "it is decided. With --resume: in all, of which those that are added confirm.",
 )
 @servers.options
 @servers.load_options
@@ -95,7 +96,9 @@ def _finish(
     render_tuned(reporting.console(json_file, html_file), tuned)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
-    if not tuned.load:
+    if any(each.is_open for each in tuned.findings):
+        reporting.say_next(["reap", "tune", "--resume", str(folder), "--runs", str(2 * tuned.most)])
+    elif not tuned.load:
         reporting.say_next(["reap", "compare", "--", *tuned.command])
     return ExitCode.FAILED if tuned.differs else tuned.exit_code
 
@@ -123,7 +126,14 @@ def _opened(
             ExitCode.USAGE,
         )
     if resume:
-        return experiments.reopened("tune", resume, list(command), experiments.written(context, _OWN))
+        folder = experiments.reopened("tune", resume, list(command), experiments.written(context, _OWN))
+        if experiments.written(context, ("runs",)):
+            try:
+                folder.extend_search(runs)
+            except ReapError:
+                folder.close()
+                raise
+        return folder
     (chosen,) = _one(allocator)
     stdin = spooled() if server is None else None
     conditions = Conditions(stdin=stdin is not None, pairing="auto", **given)

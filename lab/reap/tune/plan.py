@@ -7,10 +7,11 @@ many is biased: only those last rounds, which had no part in choosing it, say wh
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from reap.allocators.knobs import Objective
 from reap.experiment.spec import Option
+from reap.experiment.statistics import LEVEL
 from reap.tune.records import LEAST_GAIN, Look
 
 LEAST_RUNS = 22
@@ -79,6 +80,11 @@ def second(
             together.append(union([each for each in ordered if score(each.name, what) < worth]))
     wanted = [*leaders, *filter(None, together), *milder, *others]
     return list({each.name: each for each in wanted}.values())[: max(2, third(most) // 2)]
+
+
+def level(confirmed: Collection[Objective]) -> float:
+    """Of each interval, by Bonferroni: of several settings one may look better by chance."""
+    return 1 - (1 - LEVEL) / max(1, len(confirmed))
 
 
 def promising(score: float, unrest: float) -> bool:

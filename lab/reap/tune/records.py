@@ -73,6 +73,11 @@ class Finding(Record):
         return ratio.unit != "bytes" or ratio.baseline - ratio.value >= LEAST_BYTES
 
     @property
+    def is_open(self) -> bool:
+        """Whether more rounds may decide it."""
+        return self.ratio is not None and self.ratio.verdict == "inconclusive"
+
+    @property
     def better(self) -> bool:
         """Whether it is better, by however little."""
         return self.ratio is not None and self.ratio.verdict == "better"
@@ -102,6 +107,10 @@ class Tuned(Record):
     """By metric: the baseline to its second copy, in the rounds of the confirmation."""
     exit_code: int
     stdout_varies: bool
+    decided: bool = False
+    """Whether the confirmation ended because all that was confirmed was decided."""
+    widening: float = 1.0
+    """Width of the findings' intervals in intervals for a fixed number of rounds."""
     pairing: Pairing = Pairing()
     load: list[str] = []
     """The command that loads the server; empty where the program is none."""

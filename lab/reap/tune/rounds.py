@@ -10,6 +10,7 @@ from reap.experiment.metrics import Metric, known, named
 from reap.experiment.once import failure
 from reap.experiment.records import Ratio, Run
 from reap.launch.records import Outcome
+from reap.tune.records import LEAST_GAIN
 
 
 def _compares(metric: Metric, outcomes: Sequence[Outcome]) -> bool:
@@ -63,10 +64,12 @@ class Rounds:
         )
         return max(abs(math.log(pair)) for pair in pairs)
 
-    def confirmed(self, name: str, main: str, first: int, level: float) -> dict[str, Ratio]:
+    def confirmed(
+        self, name: str, main: str, first: int, level: float, widening: float = 1.0
+    ) -> dict[str, Ratio]:
         """An option's ratios in the rounds from `first` on, that of `main` with an interval of `level`.
 
-        Empty below two of them.
+        `widening` is that of `statistics.interval`. Empty below two of them.
         """
         own = sorted(number for number in self.of.get(name, {}) if number >= first and self._whole(number))
         if len(own) < statistics.LEAST_ROUNDS:
@@ -80,10 +83,23 @@ class Rounds:
                 [self._base(metric, number) for number in own],
                 [metric.of(self.of[name][number].outcome) for number in own],
                 level if metric.name == main else statistics.LEVEL,
+                widening=widening,
+                worth=LEAST_GAIN,
             )
             for metric in known(every)
             if not (metric.alone and self._together(own)) and _compares(metric, every)
         }
+
+    def decided(self, final: Iterable[tuple[str, str]], first: int, level: float, widening: float) -> bool:
+        """Whether each option of `final`, which has its metric behind it, is decided as by `confirmed`."""
+        return all(
+            self.problem(name)
+            or (
+                (found := self.confirmed(name, metric, first, level, widening).get(metric)) is not None
+                and found.verdict != "inconclusive"
+            )
+            for name, metric in final
+        )
 
     def noise(self, first: int) -> dict[str, Ratio]:
         """By metric: the control to the baseline in the rounds from `first` on."""

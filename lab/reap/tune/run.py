@@ -9,7 +9,7 @@ from reap.allocators.knobs import Objective
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.compare.analyse import PER_REQUEST
-from reap.experiment import pairing, schedule
+from reap.experiment import pairing, schedule, sequential
 from reap.experiment.folder import Folder
 from reap.experiment.metrics import named
 from reap.experiment.once import Once
@@ -17,7 +17,6 @@ from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.runner import Listener, stoppable
 from reap.experiment.spec import Option
 from reap.experiment.starter import Starter
-from reap.experiment.statistics import LEVEL
 from reap.launch.records import Outcome
 from reap.tune import plan
 from reap.tune.records import Finding, Look, Trial, Tuned
@@ -61,6 +60,7 @@ class _Search:
         self._metrics: dict[Objective, str] = {"cpu": "cpu", "tail": "wall", "memory": "peak_resident"}
         self._folder = folder
         self._pairing = Pairing()
+        self._decided, self._widening = False, 1.0
         self._used = 0
         self._number = 0
         self._notes = [*self._spec.program.notes, *self._spec.baseline.notes, *self._tune.notes]
@@ -88,18 +88,39 @@ class _Search:
             for what in self._objectives
             if (option := plan.choice(self._living(), what, self._score, unrest))
         }
-        left = most - self._used
-        final = plan.finalists(chosen, self._score, unrest, left)
-        arms = list({each.name: each for each in final.values()}.values())
-        if arms:
-            self._measure(arms, plan.rounds(len(arms), left), "last")
-        self._listener.progress(self._used, most, "")
+        final = plan.finalists(chosen, self._score, unrest, most - self._used)
+        self._confirm(begun, final)
+        self._listener.progress(self._used, self._most, "")
         return self._drawn(look, begun, chosen, final)
+
+    @property
+    def _most(self) -> int:
+        return max(self._tune.most, self._tune.extended)
+
+    def _confirm(self, begun: int, final: Choices) -> None:
+        """Rounds of what won alone, until all of it is decided or no runs are left."""
+        arms = list({each.name: each for each in final.values()}.values())
+        if not arms:
+            return
+        rounds = min(plan.rounds(len(arms), self._most - self._used), sequential.MAX_ROUNDS)
+        self._widening = sequential.widening(rounds)
+        if self._tune.extended:
+            self._notes.append(
+                f"runs were added after {self._tune.most}: if that was for what these showed, the intervals "
+                "leave the truth out more often than 1 time in 20"
+            )
+        ends = [look for look in sequential.LOOKS if look < rounds]
+        for end in [*ends, rounds]:
+            self._measure(arms, begun + end - self._number, "last")
+            pairs = [(option.name, self._metrics[what]) for what, option in final.items()]
+            if end < rounds and self._rounds.decided(pairs, begun, plan.level(final), self._widening):
+                self._decided = True
+                return
 
     def _look(self) -> Look:
         """The first run: who serves malloc, and what speaks for which settings."""
         name = self._spec.program.command[0]
-        self._listener.say(f"{name} runs {self._tune.most} times at most")
+        self._listener.say(f"{name} runs {self._most} times at most")
         run = self._run(self._cell(None), warmup=True)
         self._once.require_sound(run.outcome)
         if run.outcome.failure:
@@ -116,7 +137,7 @@ class _Search:
         self._notes += verification.notes
         outcome = run.outcome
         self._see_requests(outcome)
-        self._listener.say(f"that takes about {units.duration(self._tune.most * run.seconds)}")
+        self._listener.say(f"that takes about {units.duration(self._most * run.seconds)}")
         if outcome.cpu_ns < SHORTEST * 1e9:
             self._notes.append(
                 f"a run takes {units.duration(outcome.cpu_ns / 1e9)} of CPU time, much of it its start: "
@@ -160,18 +181,18 @@ class _Search:
             self._notes.append(f"as it is, {failed}; the rounds in which that was count for nothing")
 
     def _round(self, cells: Sequence[Cell], arms: Mapping[str, str], which: str) -> None:
-        if self._pairing.method == "simultaneous":
+        if self._pairing.method != "sequential":
+            alone = self._pairing.method == "simultaneous"
             sound = [cell for cell in cells if not self._given_up(arms.get(cell.arm(), ""))]
-            self._listener.progress(self._used, self._tune.most, f"{which} rounds, all at once")
+            self._listener.progress(self._used, self._most, f"{which} rounds, all at once")
             self._used += len(sound)
-            for run in self._once.run_together(
-                sound, pairing.core(self._number, self._spec.seed), self._pairing.private
-            ):
+            core = pairing.core(self._number, self._spec.seed) if alone else None
+            for run in self._once.run_together(sound, core, self._pairing.private):
                 self._keep(arms.get(run.cell.arm(), ""), run)
             return
         for cell in cells:
             name = arms.get(cell.arm(), "")
-            self._listener.progress(self._used, self._tune.most, f"{which} rounds, {name or 'as it is'}")
+            self._listener.progress(self._used, self._most, f"{which} rounds, {name or 'as it is'}")
             if not self._given_up(name):
                 self._keep(name, self._run(cell, warmup=False))
 
@@ -212,8 +233,7 @@ class _Search:
         return {what: self._rounds.unrest(metric, self._number) for what, metric in self._metrics.items()}
 
     def _drawn(self, look: Look, begun: int, chosen: Choices, final: Choices) -> Tuned:
-        # Bonferroni: of several settings that are confirmed at once, one may look better by chance.
-        level = 1 - (1 - LEVEL) / max(1, len(final))
+        level = plan.level(final)
         trials = [self._trial(option, begun) for option in self._tried.values()]
         if any(each.same_output is False for each in trials):
             self._notes.append(
@@ -227,7 +247,7 @@ class _Search:
             origin=self._spec.baseline.origin,
             library=self._spec.baseline.library,
             runs=self._used,
-            most=self._tune.most,
+            most=self._most,
             look=look,
             findings=[
                 self._finding(what, begun, chosen.get(what), final.get(what), level)
@@ -235,6 +255,8 @@ class _Search:
             ],
             level=level,
             rounds=self._number - begun,
+            decided=self._decided,
+            widening=self._widening,
             trials=trials,
             noise=self._rounds.noise(begun),
             exit_code=min(self._rounds.exits),
@@ -272,7 +294,8 @@ class _Search:
                 why_not=f"no candidate gained more than chance explains (such as {chosen.name}, {seemed})",
             )
         problem = self._rounds.problem(option.name)
-        ratios = {} if problem else self._rounds.confirmed(option.name, metric, begun, level)
+        found = self._rounds.confirmed(option.name, metric, begun, level, self._widening)
+        ratios = {} if problem else found
         return Finding(
             objective=what,
             metric=metric,

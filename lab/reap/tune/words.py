@@ -86,8 +86,10 @@ def confirmation(tuned: Tuned) -> str:
     beside = f" Unchanged against unchanged: {noise}." if noise else ""
     return (
         "Ratios are to the unchanged program: below 1 is less. "
-        f"Confirmed in {units.number(tuned.rounds, 'separate paired round')}, after the choice; "
+        f"Confirmed in {units.number(tuned.rounds, 'separate paired round')}, after the choice"
+        f"{' (stopped: all decided)' if tuned.decided else ''}; "
         f"intervals of {100 * tuned.level:.3g} %.{beside}"
+        f"{''.join(f' {line}' for line in words.stopping(tuned.widening))}"
     )
 
 

@@ -310,7 +310,7 @@ def test_sites_are_filtered_and_opened(opened: Opened) -> None:
     word.send_keys("hv.c")
     assert 0 < page.js(f"{SHOWN}.length") < 40
     assert all("hv.c" in text for text in page.js(f"{SHOWN}.map(r => r.textContent)"))
-    assert page.find(f"{SITES} [role=status]").text.endswith("of 40 sites")
+    assert page.find(f"{SITES} [role=status]").text.endswith("of 40 rows")
     word.clear()
     word.send_keys("x")
     word.send_keys("\ue003")

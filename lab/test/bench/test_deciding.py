@@ -1,10 +1,14 @@
 """The proof that comparisons are right: lab/bench/deciding.py."""
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
 import pytest
+from samples import comparison_of, side_of
+
+from reap.experiment.records import Comparison
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 import deciding
@@ -43,3 +47,26 @@ def test_a_known_difference_is_found(tmp_path: Path) -> None:
 def test_the_programs_of_the_bias_are_there(tmp_path: Path) -> None:
     every = list(deciding.programs(tmp_path))
     assert len({name for name, _, _ in every}) == len(every) >= 10
+
+
+def test_trials_are_made_in_parts_and_none_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = []
+
+    def compared(*_: object) -> Comparison:
+        made.append(1)
+        return comparison_of([side_of("other", 1.05)])
+
+    monkeypatch.setattr(deciding, "against", compared)
+    file = tmp_path / "kept"
+    first = argparse.Namespace(trials=2, made=deciding.Trials(file, math.inf))
+    assert deciding.detect(first)
+    late = argparse.Namespace(trials=3, made=deciding.Trials(file, 0.0))
+    assert deciding.detect(late)
+    assert len(made) == 2, "there was no time for the third"
+    assert "2 of 3 times" in capsys.readouterr().out
+    again = argparse.Namespace(trials=3, made=deciding.Trials(file, math.inf))
+    assert deciding.detect(again)
+    assert len(made) == 3
+    assert "3 of 3 times" in capsys.readouterr().out

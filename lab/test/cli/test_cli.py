@@ -159,7 +159,7 @@ def test_allocators_lists_what_is_here(tmp_path):
     assert done.returncode == 0
     assert "glibc" in done.stdout
     assert "next: reap compare --allocators" in done.stderr
-    assert {each["name"] for each in json.loads((tmp_path / "list.json").read_text())} >= {
+    assert {each["name"] for each in json.loads((tmp_path / "list.json").read_text())["allocators"]} >= {
         "glibc",
         "jemalloc",
         "scudo",
@@ -168,7 +168,7 @@ def test_allocators_lists_what_is_here(tmp_path):
 
 def test_doctor_tries_everything(tmp_path):
     done = reap("doctor", "--json", "doctor.json", cwd=tmp_path)
-    checks = {check["name"]: check for check in json.loads((tmp_path / "doctor.json").read_text())}
+    checks = {check["name"]: check for check in json.loads((tmp_path / "doctor.json").read_text())["checks"]}
     assert checks.keys() >= {
         "preloading",
         "sampling",

@@ -84,7 +84,7 @@ def test_a_schema_refuses_what_is_not_written(tmp_path):
     assert_valid("report", written)
     for damage in (
         lambda data: data.pop("machine"),
-        lambda data: data.update(schema=2),
+        lambda data: data.update(version=1),
         lambda data: data["answers"][0]["check"]["judged"][0].update(verdict="fine"),
         lambda data: data["answers"][0]["check"].update(further=1),
     ):

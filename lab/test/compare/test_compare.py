@@ -306,6 +306,15 @@ def test_rounds_go_on_while_something_is_open(tmp_path, monkeypatch):
     assert (comparison.rounds, comparison.decided) == (14, False)
 
 
+def test_few_rounds_are_not_looked_at_and_have_intervals_for_a_fixed_number(tmp_path, monkeypatch):
+    monkeypatch.setattr(comparing.analyse, "decided", lambda _so_far: True)
+    takes_a_fifth_of_a_second(monkeypatch)
+    ear = Ear()
+    comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=4.2, listener=ear)
+    assert (comparison.rounds, comparison.decided, comparison.widening) == (6, False, 1)
+    assert "fewer once" not in ear.said[1]
+
+
 def test_ctrl_c_names_the_command_that_goes_on(tmp_path):
     where = tmp_path / "e"
     command = [
@@ -362,3 +371,32 @@ with tempfile.TemporaryDirectory() as scratch:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def killed_in_a_round(where, monkeypatch, allocator):
+    """Of 3 rounds at once: in the second the runs under this allocator are killed, as if memory ran out."""
+    kills = iter([0, 0, 0, 1, 1, 1])
+    monkeypatch.setattr(once.memory, "out_of_memory_kills", lambda: next(kills))
+    other = "case $LD_PRELOAD in *good*) false;; esac"
+    when = other if allocator == "glibc" else f"! {{ {other}; }}"
+    script = f"case {{arm}} in r001*) {when} && kill -KILL $$;; esac; exit 0"
+    return compare(where, ["/bin/sh", "-c", script], runs=3, pairing="simultaneous")
+
+
+def test_a_run_killed_for_memory_with_all_at_once_is_told_and_the_others_are_measured(tmp_path, monkeypatch):
+    comparison = killed_in_a_round(tmp_path, monkeypatch, "good")
+    (side,) = comparison.sides
+    assert "memory ran out with all runs of the round at once (--pairing sequential runs" in side.problem
+    assert "(in round 2)" in side.problem
+    assert comparison.rounds == 2, "no other is left"
+    assert comparison.noise["cpu"].pairs
+
+
+def test_a_round_in_which_the_baseline_was_killed_counts_for_nothing(tmp_path, monkeypatch):
+    comparison = killed_in_a_round(tmp_path, monkeypatch, "glibc")
+    (side,) = comparison.sides
+    assert not side.problem
+    assert (comparison.rounds, side.rounds) == (2, 2)
+    assert comparison.exit_code == 0
+    assert any("memory ran out" in note and "counts for nothing" in note for note in comparison.notes)
+    assert not any("exit status varies" in note for note in comparison.notes)

@@ -13,7 +13,7 @@ from reap.launch import native_files
 
 def checked(cache) -> dict:
     done = reap("doctor", "--json", "-", env={**os.environ, "XDG_CACHE_HOME": str(cache)})
-    return {check["name"]: check for check in json.loads(done.stdout)}["calibration"]
+    return {check["name"]: check for check in json.loads(done.stdout)["checks"]}["calibration"]
 
 
 def test_the_figures_are_shown_and_kept(tmp_path):

@@ -90,6 +90,26 @@ def test_a_site_has_no_more_than_all_of_the_drag():
     assert sample_words.site_rows(sampled, 5, 30)[0][1][0] == "100 % [0 %, 100 %]"
 
 
+@pytest.mark.parametrize(
+    ("drag", "words"),
+    [
+        (Estimate(value=2.0, low=1.5, high=2.5), "perl holds 2.00 [1.500, 2.50] times"),
+        (Estimate(value=2.0, low=1.0, high=40.0), "perl holds about 2.00 times"),
+        (None, "Inconclusive: too few objects of perl"),
+    ],
+)
+def test_the_sampled_page_begins_with_its_verdict(drag, words):
+    share = Estimate(value=1.25, low=0.0, high=1.25)
+    few = SampledSite(
+        function="f", location="w.c:1", module="w", stack=[], samples=13, bytes=1.0, share=share, few=False
+    )
+    process = SimpleNamespace(program="/usr/bin/perl", drag=drag, sites=[few])
+    first, *others = sample_words.verdict([process])
+    assert first.startswith(words)
+    assert others == ([] if drag is None else ["About 100 % of that drag comes from f."])
+    assert sample_words.verdict([]) == ["No process of it allocated anything."]
+
+
 def heights(drawing: str) -> list[float]:
     """Where each layer begins and ends, from the bottom up, in parts of the drawing's height."""
     found: list[float] = []

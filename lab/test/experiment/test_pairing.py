@@ -15,14 +15,15 @@ from programs import ends, library, program
 from reap.allocators import catalog
 from reap.base.errors import ExitCode, ReapError
 from reap.compare import run as comparing
-from reap.experiment import footprint, naming, pairing
+from reap.experiment import arms, footprint, naming, pairing
 from reap.experiment.folder import Folder, read_runs
-from reap.experiment.records import Asked, Comparison, Pairing
+from reap.experiment.records import Asked, Comparison, Pairing, Run
 from reap.experiment.spec import Variant
 from reap.experiment.specify import Conditions, specify
 from reap.launch import program as programs
 from reap.launch import spawn, together
-from reap.launch.records import Launch
+from reap.launch.records import Launch, Loaded, LoadLatency, Outcome
+from reap.server.records import Server
 
 
 def launch(*argv: str, **options: object) -> Launch:
@@ -262,6 +263,33 @@ def test_what_was_asked_for_may_need_one_after_another(tmp_path: Path, options: 
         settled = pairing.settle(folder, 3, lambda: [shell("true")], lambda _: None)
     assert settled.method == "sequential"
     assert reason in settled.reason
+
+
+@pytest.mark.parametrize(
+    ("cores", "latency", "method"),
+    [
+        (0.9, None, "simultaneous"),
+        (1.6, None, "sliced"),
+        (1.6, LoadLatency(due_per_second=5, per_second=5, mean_ns=1e6), "sequential"),
+    ],
+)
+def test_servers_that_use_several_cores_take_turns(
+    cores: float, latency: LoadLatency | None, method: str, tmp_path: Path
+) -> None:
+    command = programs.resolve(["cat", "{port}"])
+    loaded = Server(ready="tcp", load=command, stop=15, ready_within=1, has_port=True)
+    spec = specify(
+        command.command,
+        catalog.parse(f"glibc,good={library('good')}"),
+        server=loaded,
+        conditions=Conditions(pairing="auto"),
+    )
+    cell = arms.arms(spec)[0]
+    load = Loaded(cpu_ns=round(1e9 * cores), wall_ns=10**9, requests=1, latency=latency)
+    outcome = Outcome(exit_code=0, user_ns=load.cpu_ns, wall_ns=load.wall_ns, loads=[load])
+    with Folder.create(tmp_path / "experiment", spec, None) as folder:
+        folder.append(Run(cell=cell, outcome=outcome, order=0, started=0.0, warmup=True))
+        assert pairing.settle(folder, 3, list, print).method == method
 
 
 def test_what_was_found_out_stays_when_the_experiment_is_resumed(tmp_path: Path) -> None:

@@ -45,6 +45,13 @@ def test_the_widening_is_what_the_looks_need() -> None:
     assert worst == pytest.approx(sequential.WIDENING, abs=0.02)
 
 
+@pytest.mark.parametrize(("rounds", "widened"), [(2, False), (6, False), (7, True), (48, True)])
+def test_rounds_that_end_before_they_are_looked_at_need_no_wider_intervals(
+    rounds: int, widened: bool
+) -> None:
+    assert sequential.widening(rounds) == (sequential.WIDENING if widened else 1)
+
+
 def test_intervals_of_all_looks_together_hold_the_truth_95_times_in_100() -> None:
     chance = random.Random(3)
     ends = (*sequential.LOOKS, sequential.MAX_ROUNDS)

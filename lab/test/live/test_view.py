@@ -245,5 +245,5 @@ def test_without_textual_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "textual", None)
     with pytest.raises(ReapError, match="textual is not installed") as raised:
         command._require_textual()
-    assert "setup/python/live.lock" in raised.value.hint
+    assert "pip install 'textual" in raised.value.hint
     assert "--plain" in raised.value.hint

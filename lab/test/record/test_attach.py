@@ -73,8 +73,9 @@ def running(pause, work, seconds=60, *, path=None):
         process.stdout.close()
 
 
-def attached(folder, pid, seconds, name="a.reap"):
-    done = reap("record", "--pid", str(pid), "--seconds", str(seconds), "-o", name, cwd=folder)
+def attached(folder, pid, seconds, name="a.reap", *options):
+    words = ["--pid", str(pid), "--seconds", str(seconds), "-o", name, *options]
+    done = reap("record", *words, cwd=folder)
     if "(bpf was refused)" in done.stderr or "(perf_event_open was refused)" in done.stderr:
         pytest.skip("this container has no right to uprobes")
     assert done.returncode == 0, done.stderr
@@ -137,6 +138,28 @@ def test_a_busy_process_is_hardly_slowed_and_its_rate_is_that_of_its_own_time(tm
     assert 0 < seen.attached.share < 1
     assert seen.attached.overhead < 0.2
     assert seen.attached.calls > 100
+
+
+def test_the_file_ends_at_its_limit_and_counters_go_on(tmp_path):
+    with running(pause=0, work=20_000) as held:
+        seen = attached(tmp_path, held.pid, 2, "a.reap", "--max-size", "128K", "--label", "service=shop")
+        assert held.end() == 7
+    # The header, names, and counters: nothing is left for stacks.
+    assert (tmp_path / "a.reap").stat().st_size <= 3 << 16
+    assert any("the file reached --max-size" in note for note in seen.notes), seen.notes
+    assert seen.totals.total_objects > 100
+    assert seen.sites == []
+    assert seen.labels == {"service": "shop"}
+
+
+@pytest.mark.timed
+def test_a_lower_limit_of_cpu_time_is_kept(tmp_path):
+    with running(pause=0, work=100_000) as held:
+        more = attached(tmp_path, held.pid, 5, "a.reap", "--max-cpu", "20%")
+        less = attached(tmp_path, held.pid, 5, "b.reap", "--max-cpu", "2%")
+        assert held.end() == 7
+    assert less.attached.share < more.attached.share / 2
+    assert less.attached.overhead < more.attached.overhead
 
 
 def left_alone(pid):

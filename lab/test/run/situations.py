@@ -199,7 +199,7 @@ SITUATIONS = [
         "inconclusive",
         "wide_intervals",
         sides=(jemalloc(0.96, 0.06), tcmalloc(1.0)),
-        command="reap compare --allocators jemalloc --runs 50 -- perl words.pl 'it'\"'\"'s here.txt'",
+        command="reap compare --allocators jemalloc --runs 45 -- perl words.pl 'it'\"'\"'s here.txt'",
     ),
     Situation(
         "hopelessly wide",
@@ -216,7 +216,7 @@ SITUATIONS = [
         sides=(jemalloc(0.96, 0.06),),
         comparison={"stopped_early": True},
         says=("budget ended", "would likely decide it if the machine stays as quiet as it was."),
-        command="reap compare --allocators jemalloc --runs 50 -- perl words.pl 'it'\"'\"'s here.txt'",
+        command="reap compare --allocators jemalloc --runs 45 -- perl words.pl 'it'\"'\"'s here.txt'",
     ),
     Situation(
         "a budget too small for two rounds says what it needs",

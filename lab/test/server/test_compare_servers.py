@@ -61,6 +61,13 @@ def test_a_fixed_port_is_for_one_server_at_a_time(tmp_path: Path) -> None:
     assert 1.6 < answer["sides"][0]["ratios"]["cpu"]["ratio"]["value"] < 2.4
 
 
+def test_servers_in_turns(tmp_path: Path) -> None:
+    answer = compared(tmp_path, *words(), "--pairing", "sliced")
+    assert answer["pairing"]["method"] == "sliced"
+    assert "throughput" not in answer["sides"][0]["ratios"]
+    assert 1.6 < answer["sides"][0]["ratios"]["cpu"]["ratio"]["value"] < 2.4
+
+
 def test_the_cpu_time_of_a_request_and_their_rate(tmp_path: Path) -> None:
     """A load of one request that is said to be of a thousand."""
     answer = compared(tmp_path, *words(), "--requests-per-load", "1000", "--pairing", "sequential")
@@ -205,11 +212,11 @@ GOOD = ("--server", "cat {port}", "--ready", "tcp", "--load", "cat {port}")
         ((*GOOD, "--against", "true"), "--against does not go with --server"),
         ((*GOOD, "--levels", "adv0,adv3"), "--levels does not go with --server"),
         ((*GOOD, "--requests"), "--requests does not go with --server"),
-        ((*GOOD, "--pairing", "sliced"), "--pairing sliced does not go with --server"),
         ((*GOOD, "--stop", "NOSUCH"), "--stop NOSUCH is no signal"),
         ((*GOOD, "--ready", "word:up"), "--ready word:up is neither"),
         ((*GOOD, "--server", "cat"), "does not say on which port"),
         ((*GOOD, "--load", "cat", "--pairing", "simultaneous"), "need ports of their own"),
+        ((*GOOD, "--load", "cat", "--pairing", "sliced"), "need ports of their own"),
         ((*GOOD, "--load", ""), "--server requires --load"),
         ((*GOOD, "--load", "'"), "--load cannot be split"),
         ((*GOOD, "--resume", "there"), "it takes no"),

@@ -105,12 +105,27 @@ def test_servers_at_the_same_time_are_told_apart() -> None:
     assert 1.5 < two.outcome.cpu_ns / one.outcome.cpu_ns < 2.5
 
 
+def test_servers_without_a_core_take_turns_each_with_its_load() -> None:
+    """A load and its server use 60 ms of CPU time; side by side on two cores both take as long as one."""
+    found = serve.serve([service("serves"), service("serves")], None, None)
+    assert all(0.019e9 < each.outcome.cpu_ns < 0.03e9 for each in found)
+    assert max(each.outcome.wall_ns for each in found) > 0.85 * 2 * 0.06e9
+
+
+@pytest.mark.parametrize(("mode", "more"), [("crashes", ()), ("serves", ("fail",))])
+def test_one_that_fails_in_its_turn_leaves_the_others_measured(mode: str, more: tuple[str, ...]) -> None:
+    bad, good, other = serve.serve([service(mode, *more), service("serves"), service("serves")], None, None)
+    assert bad.failure
+    assert all(0.019e9 < each.outcome.cpu_ns < 0.03e9 for each in (good, other))
+
+
 @pytest.mark.parametrize(
     ("mode", "said"),
     [
         ("dies", "ended with exit status 3 before it was ready; the server said: no such port"),
         ("crashes", "was ended by SIGSEGV during the load"),
         ("daemon", "ended with exit status 0 before it was ready; if it goes into the background"),
+        ("lingers", "ended with exit status 0 during the load; if it goes into the background"),
     ],
 )
 def test_a_server_that_ends(mode: str, said: str) -> None:

@@ -15,7 +15,7 @@ from reap.answer.records import Answer
 from reap.recording.analyse.calls import MEASURES
 from reap.recording.read import read
 from reap.run.parts import KINDS
-from reap.show.analyse import flame, thinned
+from reap.show.analyse.flame import flame, thinned
 from reap.show.part import FlamePart, ProfilePart
 from reap.show.records import Flame
 from reap.show.view import flame_view
@@ -112,13 +112,13 @@ def test_however_large_it_fits_on_a_page_that_says_what_it_leaves_out(functions,
 def test_thinning_keeps_totals_and_the_largest():
     held = graph(500)
     held.own["bytes"][400] = 10_000
-    cut = thinned(held, 50)
+    cut = thinned(held, 50, 9000)
     assert len(cut.parents) <= 50
     assert len(cut.functions) == len(set(cut.at)) <= len(cut.parents)
     for measure in MEASURES:
         assert sum(cut.own[measure]) == sum(held.own[measure])
     assert max(stacks(cut, "bytes").items(), key=lambda stack: stack[1])[0][-1] == held.functions[400]
-    assert thinned(held, 500) == held
+    assert thinned(held, 500, 9000) == held
 
 
 def test_hostile_names_stay_data():

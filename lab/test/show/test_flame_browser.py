@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import chromium
+import msgspec
 import pytest
 from lab.test.answer.test_browser import Page
 from samples import HOSTILE, profile_of, report_of
@@ -12,7 +13,7 @@ from samples import HOSTILE, profile_of, report_of
 from reap.answer.html import write_html
 from reap.answer.records import Answer
 from reap.show.part import FlamePart, ProfilePart
-from reap.show.records import Flame
+from reap.show.records import Flame, Slices
 
 pytestmark = [pytest.mark.browser, chromium.needed]
 
@@ -55,10 +56,32 @@ def deep() -> Flame:
     )
 
 
+def timed(prefix: str = "") -> Flame:
+    """The same in ten slices of a second: parse first, by the main thread, then the others."""
+    held = known(prefix)
+    rows = {"allocations": [(1, 10), (6, 50), (7, 40)], "bytes": [(1, 6000), (6, 3000), (7, 1000)]}
+    values = {measure: [list(pair) for pair in pairs] for measure, pairs in rows.items()}
+    values["peak"] = [[1, 6000, 5, 0], [6, 3000, 8, 0], [7, 500]]
+    values["temporary"] = [[], [6, 50], []]
+    values["live-at-exit"] = [[], [], []]
+    return msgspec.structs.replace(
+        held,
+        runtime=[2],
+        slices=Slices(
+            seconds=1.0,
+            count=10,
+            threads=["main thread", f"{prefix}thread 1"],
+            box=[2, 4, 5],
+            thread=[0, 1, 1],
+            values=values,
+        ),
+    )
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("flames")
-    for name, held in (("known", known()), ("deep", deep()), ("hostile", known(HOSTILE))):
+    for name, held in (("known", known()), ("deep", deep()), ("hostile", timed(HOSTILE)), ("timed", timed())):
         parts = [ProfilePart(profile=profile_of(depth="full")), FlamePart(flame=held)]
         write_html(report_of(Answer(title="perl", command=["perl"], parts=parts)), made / f"{name}.html")
     return made
@@ -242,6 +265,131 @@ def test_hostile_names_are_only_text(opened: Opened) -> None:
     page.until(lambda: HOSTILE in page.js(f"{FRAMES}.map(f => f.textContent).join('|')"))
     assert page.js("document.querySelectorAll('img').length") == 0
     assert page.js("document.querySelectorAll('script').length") == 6
+
+
+def slide(page: Page, slider: str, value: int) -> None:
+    """Moves a slider as a finger does."""
+    page.js(
+        "(s => { s.value = arguments[1]; s.dispatchEvent(new Event('input')) })"
+        "(document.querySelector(`.flame .${arguments[0]}`))",
+        slider,
+        value,
+    )
+
+
+def top(page: Page) -> set[str]:
+    return {path for path in boxes(page) if path.count(" > ") == 1}
+
+
+def test_a_span_of_time_has_what_was_allocated_in_it(opened: Opened) -> None:
+    page = opened("timed")
+    assert page.find(".flame .chosen").text == "whole time"
+    slide(page, "to", 5)
+    page.until(lambda: top(page) == {"main > parse"})
+    assert page.find(".flame .chosen").text == "0 s to 5.00 s"
+    assert page.find(".flame .to").get_attribute("aria-valuetext") == "5.00 s"
+    page.find(".flame .whole").click()
+    page.until(lambda: len(top(page)) == 3)
+    slide(page, "from", 6)
+    page.until(lambda: top(page) == {"main > render", "main > plain"})
+    assert boxes(page)["main > render"] == 0.75
+    slide(page, "to", 2)
+    page.until(lambda: top(page) == {"main > parse"})
+    assert page.find(".flame .chosen").text == "1.00 s to 2.00 s", "the other slider gives way"
+
+
+def test_in_a_span_bytes_in_use_are_those_of_its_highest_moment(opened: Opened) -> None:
+    page = opened("timed")
+    choose(page, "peak")
+    slide(page, "from", 5)
+    page.until(lambda: top(page) == {"main > render", "main > plain"})
+    assert boxes(page)["main > plain"] == pytest.approx(1 / 7, abs=0.001), "500 of 3500 in slice 7"
+
+
+def test_the_arrow_keys_choose_a_span(opened: Opened) -> None:
+    page = opened("timed")
+    page.find(".flame .to").send_keys("\ue012" * 5)
+    page.until(lambda: page.find(".flame .chosen").text == "0 s to 5.00 s")
+    page.until(lambda: top(page) == {"main > parse"})
+
+
+def test_the_mouse_marks_a_span_in_the_chart(opened: Opened) -> None:
+    page = opened("timed")
+    page.show("#answer-0-live .chart")
+    left, y = page.js(
+        "(() => { const r = document.querySelector('#answer-0-live .chart').getBoundingClientRect();"
+        " const chart = reapReport.charts['answer-0-live'];"
+        " return [r.x + chart.convertToPixel({xAxisIndex: 0}, 6.2), r.y + r.height / 2] })()"
+    )
+    right = left + page.js(
+        "(c => c.convertToPixel({xAxisIndex: 0}, 8.7) - c.convertToPixel({xAxisIndex: 0}, 6.2))"
+        "(reapReport.charts['answer-0-live'])"
+    )
+    page.mouse("mouseMoved", left, y)
+    page.mouse("mousePressed", left, y, button="left", clickCount=1)
+    page.mouse("mouseMoved", right, y, button="left", buttons=1)
+    page.mouse("mouseReleased", right, y, button="left", clickCount=1)
+    page.until(lambda: page.find(".flame .chosen").text == "6.00 s to 9.00 s")
+    page.until(lambda: top(page) == {"main > render", "main > plain"})
+    page.mouse("mouseMoved", left - 100, y)
+    assert page.find(".flame .chosen").text == "6.00 s to 9.00 s", "the button was released"
+
+
+def test_live_bytes_are_shown_by_site(opened: Opened) -> None:
+    page = opened("timed")
+    sites = [each for each in page.option("answer-0-live")["series"] if each.get("id") != "chosen"]
+    assert [each["name"] for each in sites] == ["parse", "render", "plain"], "allocate is passed over"
+    assert [size for _, size in sites[0]["data"]] == [0, 6000, 6000, 6000, 6000, 0, 0, 0, 0, 0]
+    page.find("#answer-0-live summary").click()
+    page.until(lambda: "plain" in page.find("#answer-0-live table").text)
+
+
+def test_one_thread_can_be_shown(opened: Opened) -> None:
+    page = opened("timed")
+    page.find(".flame .thread option[value='1']").click()
+    assert top(page) == {"main > render", "main > plain"}
+    slide(page, "from", 7)
+    page.until(lambda: top(page) == {"main > plain"})
+
+
+def test_runtime_functions_can_be_hidden(opened: Opened) -> None:
+    page = opened("timed")
+    page.find(".flame .hide").click()
+    assert boxes(page) == {
+        "all": 1,
+        "main": 1,
+        "main > parse": 0.6,
+        "main > render": 0.3,
+        "main > plain": 0.1,
+    }
+
+
+def test_from_the_bottom_up_the_outermost_is_lowest(opened: Opened) -> None:
+    page = opened("timed")
+    page.find(".flame .upwards").click()
+    places = page.js(
+        f"Object.fromEntries({FRAMES}.map(f => [d3.select(f).datum().data.name,"
+        " f.getBoundingClientRect().bottom]))"
+    )
+    end = page.js("document.querySelector('.boxes').getBoundingClientRect().bottom")
+    begin = page.js("document.querySelector('.boxes').getBoundingClientRect().top")
+    assert places["all"] == pytest.approx(end, abs=2)
+    assert places["all"] > places["main"] > places["parse"] > places["allocate"]
+    assert places["allocate"] == pytest.approx(begin + 20, abs=2), "no empty rows above it"
+
+
+def test_the_table_is_saved_as_csv_as_it_is_shown(opened: Opened) -> None:
+    page = opened("timed")
+    page.js("(data.save = (...all) => { window.saved = all })")
+    page.find(".sortable input").send_keys("hv.c")
+    page.find(".sortable .csv").click()
+    name, text, kind = page.js("window.saved")
+    assert (name, kind) == ("answer-0-table.csv", "text/csv")
+    head, *rows = text.split("\r\n")
+    assert head == "Site,Place,Share,Bytes,Objects,Temporary,Live at peak"
+    shown = page.js("[...document.querySelectorAll('.sites tbody tr')].filter(r => !r.hidden).length")
+    assert len(rows) - 1 == shown < page.js("document.querySelectorAll('.sites tbody tr').length")
+    assert page.js("""data.csv([["=1+1", 'a "b", c', 3]])""") == '\'=1+1,"a ""b"", c",3\r\n'
 
 
 def test_a_deep_graph_is_as_high_as_its_stacks(opened: Opened) -> None:

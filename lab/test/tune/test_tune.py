@@ -16,6 +16,7 @@ from reap.allocators import catalog
 from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
 from reap.base.records import Estimate
+from reap.experiment import sequential
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Option
@@ -285,6 +286,41 @@ def test_a_search_that_was_stopped_goes_on_as_it_would_have(tmp_path):
     assert [run.cell for run in one] == [run.cell for run in other]
 
 
+def test_the_confirmation_ends_once_it_is_decided(tmp_path):
+    tuned = search(tmp_path, cpu={"mxfast=0": 0.7}, noise=0.02, runs=150, objectives=["cpu"])
+    assert tuned.decided
+    assert (tuned.rounds, tuned.widening) == (sequential.LOOKS[0], sequential.WIDENING)
+    assert finding(tuned, "cpu").wins
+    assert tuned.runs < 130
+    assert "6 separate paired rounds, after the choice (stopped: all decided)" in words.confirmation(tuned)
+
+
+def test_the_confirmation_goes_on_while_it_is_open_and_no_wider_intervals_where_it_is_not_looked_at(tmp_path):
+    tuned = search(tmp_path, cpu={"mxfast=0": 0.98}, noise=0.2, runs=150, objectives=["cpu"])
+    assert not tuned.decided
+    assert tuned.rounds > sequential.LOOKS[1]
+    assert finding(tuned, "cpu").is_open
+    few = search(tmp_path, name="few", cpu={"mxfast=0": 0.7}, objectives=["cpu"])
+    assert (few.decided, few.widening) == (False, 1)
+
+
+def test_a_search_may_be_given_more_runs_which_confirm(tmp_path):
+    slow = {"cpu": {"mxfast=0": 0.9}, "noise": 0.08, "objectives": ["cpu"]}
+    before = search(tmp_path, **slow)
+    runs, _ = read_runs(tmp_path / "e" / "runs.jsonl")
+    with Folder.resume(tmp_path / "e") as folder:
+        with pytest.raises(ReapError, match="has 29 runs already"):
+            folder.extend_search(29)
+        folder.extend_search(100)
+        after = tuning.tune(folder, Listener(), Machine(folder, cpu=slow["cpu"], noise=0.08, seed=2))
+    assert read_runs(tmp_path / "e" / "runs.jsonl")[0][: len(runs)] == runs
+    assert after.rounds > before.rounds
+    assert after.trials == before.trials, "the search is as it was"
+    assert finding(after, "cpu").wins
+    assert any("runs were added after 29" in note for note in after.notes)
+    assert after.runs <= 100
+
+
 def test_every_run_has_as_long_an_environment(tmp_path):
     """Its length moves the stack: a setting must not win for the length of its name."""
     words_and_pointers = "echo $(($(env -0 | wc -c) + 8 * $(env -0 | tr -cd '\\0' | wc -c)))"
@@ -416,3 +452,9 @@ def test_the_command(tmp_path):
     assert "go on with: reap tune --resume" in other.stderr
     changed = reap("tune", "--resume", "x", "--for", "cpu", cwd=tmp_path)
     assert "it takes no --for" in changed.stderr
+    refused = reap("tune", "--resume", "x", "--runs", "22", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "the experiment has 22 runs already" in refused.stderr
+    more = reap("tune", "--resume", "x", "--runs", "26", cwd=tmp_path)
+    assert more.returncode == 0, more.stderr
+    assert "runs were added after 22" in " ".join(more.stdout.split())

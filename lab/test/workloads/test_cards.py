@@ -195,7 +195,9 @@ def test_a_bad_card_stops_none_but_itself(tmp_path):
     assert "left out" in done.stderr
     assert "bad/card.toml is not a card: Object missing required field" in done.stderr
     assert "required are name, title, description, kind" in done.stderr
-    assert {"words", "perl"} <= {each["name"] for each in json.loads((tmp_path / "list.json").read_text())}
+    assert {"words", "perl"} <= {
+        each["name"] for each in json.loads((tmp_path / "list.json").read_text())["workloads"]
+    }
     done = reap("workloads", "run", "words", "--scale", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "all variants print the same output" in done.stderr

@@ -9,6 +9,7 @@ from reap.base.records import Estimate, Record
 from reap.compare import phrases
 from reap.compare import thresholds as at
 from reap.compare.levels.records import Arm, Control, Fragmented, LayoutBias
+from reap.experiment import sequential
 from reap.experiment.records import Ratio
 
 _LIKELY = "adv3"
@@ -176,7 +177,9 @@ def _remedies(result: Fragmented, level: str) -> list[str]:
     if huge is not None and huge.sound and "cpu" in huge.to_small:
         found.append(("huge pages", huge.to_small["cpu"].ratio))
     helping = sorted((each for each in found if each[1].high < 1), key=lambda each: each[1].value)
-    unclear = [name for name, ratio in found if ratio.low <= 1 <= ratio.high]
+    open_still = [(name, ratio) for name, ratio in found if ratio.low <= 1 <= ratio.high]
+    same = [name for name, ratio in open_still if sequential.standing(ratio, result.worth) == "equivalent"]
+    unclear = [name for name, _ in open_still if name not in same]
     said = []
     if helping:
         parts = [
@@ -185,9 +188,13 @@ def _remedies(result: Fragmented, level: str) -> list[str]:
             for name, ratio in helping
         ]
         said.append(f"There, {words.listed(parts)}.")
+    if same:
+        said.append(
+            f"There, {words.listed(same)} would change its time by less than {units.percent(result.worth)}."
+        )
     if unclear:
         said.append(f"The result is inconclusive for {words.listed(unclear)}.")
-    if found and not helping and not unclear:
+    if found and not helping and not unclear and not same:
         said.append(f"There, {words.listed([name for name, _ in found])} would not take any of it back.")
     return said
 
@@ -276,7 +283,8 @@ def _given_back(result: Fragmented, control: Control, ratio: Ratio) -> str:
 
 
 def _telling(ratio: Ratio) -> bool:
-    return ratio.verdict != "inconclusive" and abs(ratio.ratio.value - 1) > _TELLING
+    held = ratio.ratio
+    return not held.low <= 1 <= held.high and abs(held.value - 1) > _TELLING
 
 
 def _pair(result: Fragmented, control: Control) -> str:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from reap.base.records import Estimate, Record
 from reap.experiment.records import HugePages, Laid, Ratio
+from reap.experiment.sequential import WORTH
 from reap.launch.litter.level import Level
 from reap.launch.litter.records import Order
 from reap.launch.records import Misses
@@ -150,6 +151,12 @@ class Fragmented(Record):
     exit_code: int
     stdout_varies: bool
     stopped_early: bool = False
+    decided: bool = False
+    """Whether rounds ended because every ratio was decided, by intervals that allow for it."""
+    widening: float = 1.0
+    """Width of its intervals in intervals for a fixed number of rounds."""
+    worth: float = WORTH
+    """The smallest change that matters, as a fraction of 1."""
     notes: list[str] = []
 
     @property

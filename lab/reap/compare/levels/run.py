@@ -1,14 +1,16 @@
 """A program on fragmented heaps: every variant under every allocator at every level, and the controls."""
 
-import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
 
 from reap.allocators import verify
-from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import write_safely
 from reap.base.records import Estimate
+from reap.compare.levels import analyse
+from reap.compare.levels.notes import elsewhere
+from reap.compare.levels.notes import notes as notes_of
 from reap.compare.levels.records import Arm, Control, FailedControl, Fragmented, LayoutBias, Split
 from reap.compare.levels.table import Table
 from reap.experiment import arms
@@ -16,7 +18,7 @@ from reap.experiment.budget import Cost
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Cell, Run
 from reap.experiment.runner import InterruptedRunError, Listener, Runner
-from reap.experiment.spec import COUNTERS, Fragment, Spec
+from reap.experiment.spec import Fragment, Spec
 from reap.experiment.starter import Starter
 from reap.fragment import run as fragment
 from reap.launch.litter import run as littering
@@ -44,10 +46,21 @@ def run(folder: Folder, listener: Listener | None = None, rounds: int = 0) -> Fr
     With `rounds`, an experiment that was to have fewer gets so many. On Ctrl-C it throws
     `runner.InterruptedRunError`; the folder can be resumed.
     """
-    runner, profile = _runner(folder, listener or Listener(), rounds)
+
+    def so_far() -> Fragmented:
+        return draw(
+            folder.spec,
+            profile,
+            folder.runs,
+            runner.dropped,
+            runner.notes,
+            stopped_early=runner.stopped_early,
+            widening=runner.widening,
+        )
+
+    runner, profile = _runner(folder, listener or Listener(), rounds, lambda: analyse.decided(so_far()))
     runner.run()
-    spec = folder.spec
-    return draw(spec, profile, folder.runs, runner.dropped, runner.notes, stopped_early=runner.stopped_early)
+    return msgspec.structs.replace(so_far(), decided=runner.decided)
 
 
 def cost(folder: Folder, listener: Listener | None = None) -> Cost:
@@ -56,12 +69,14 @@ def cost(folder: Folder, listener: Listener | None = None) -> Cost:
     return runner.cost()
 
 
-def _runner(folder: Folder, listener: Listener, rounds: int = 0) -> tuple[Runner, SizeProfile]:
+def _runner(
+    folder: Folder, listener: Listener, rounds: int = 0, is_decided: Callable[[], bool] = lambda: False
+) -> tuple[Runner, SizeProfile]:
     plan = _fragment(folder.spec)
     profile = _profile(folder, plan, listener)
     for level in arms.levels(plan).values():
         littering.require_memory(plan.litter(profile, level))
-    return Runner(folder, listener, Starter(folder, profile), rounds), profile
+    return Runner(folder, listener, Starter(folder, profile), rounds, is_decided), profile
 
 
 def _profile(folder: Folder, plan: Fragment, listener: Listener) -> SizeProfile:
@@ -99,15 +114,16 @@ def draw(
     notes: Sequence[str] = (),
     *,
     stopped_early: bool = False,
+    widening: float = 1.0,
 ) -> Fragmented:
-    """What these runs give."""
-    plan, table = _fragment(spec), Table(spec, runs, dropped)
+    """What these runs give, with intervals so many times as wide as for a fixed number of rounds."""
+    plan, table = _fragment(spec), Table(spec, runs, dropped, widening)
     best = _best(table, plan)
     drawn = [_arm(table, plan, cell, best) for cell in arms.wanted(spec, plan)]
     naive = plan.variants[-1] if len(plan.variants) > 1 else None
     said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
     said += plan.notes
-    said += _notes(table, drawn, profile, plan)
+    said += notes_of(table, drawn, profile, plan)
     return Fragmented(
         workload=spec.workload,
         command=spec.program.command,
@@ -121,7 +137,7 @@ def draw(
         seed=plan.seed,
         order=plan.order,
         touch=plan.touch,
-        elsewhere=_elsewhere(profile, plan),
+        elsewhere=elsewhere(profile, plan),
         profile=profile,
         rounds=len(table.of(table.baseline)),
         arms=drawn,
@@ -142,6 +158,8 @@ def draw(
         exit_code=table.status,
         stdout_varies=len(table.outputs) > 1,
         stopped_early=stopped_early,
+        widening=widening,
+        worth=spec.worth,
         notes=list(dict.fromkeys(said)),
     )
 
@@ -265,79 +283,3 @@ def _failed_controls(table: Table, plan: Fragment) -> list[FailedControl]:
         for cell in arms.controls(table.spec, plan)
         if cell.arm() not in wanted and table.fault(cell)
     ]
-
-
-def _no_misses(plan: Fragment) -> str:
-    if plan.caches == COUNTERS:
-        return "some misses were not counted: others had the processor's counters meanwhile"
-    return (
-        "some runs in simulated caches counted nothing: the program executes another, or does not run under "
-        "callgrind as it does without"
-    )
-
-
-def _notes(table: Table, drawn: Sequence[Arm], profile: SizeProfile, plan: Fragment) -> list[str]:
-    said = []
-    if len(table.exits) > 1:
-        said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(table.exits)))}")
-    laid = [arm.laid for arm in drawn if arm.laid is not None]
-    if lost := max((each.lost for each in laid), default=0):
-        said.append(f"{lost} litterings of a run had no space to report; their cost is not subtracted")
-    if any(each.beside for each in laid):
-        said.append(
-            "some threads could not litter while those that created them waited (a malloc wants a lock that "
-            "they hold): the rest of the litter is missing, and wall time holds that part of it"
-        )
-    if uncounted := max((each.uncounted for each in laid), default=0):
-        said.append(fragment.not_waited_for(uncounted))
-    if any(each.deepbind for each in laid):
-        said.append(
-            "the program opens extensions with RTLD_DEEPBIND, which would mix the C library's blocks with "
-            "those of other allocators: they were opened without it wherever something is preloaded"
-        )
-    said += [
-        f"time inside the allocator is unknown of {arms.label(table.spec, cell)}: sampled, {why}"
-        for cell in arms.wanted(table.spec, plan)
-        if not table.problem(cell) and (why := table.sampled(cell)[1])
-    ]
-    if any(arm.split and arm.split.method == "timer" for arm in drawn):
-        said.append(
-            "time inside the allocator was sampled by a timer in the program, for perf events are not "
-            "allowed here: it is four times as coarse and does not see the kernel (`reap doctor` says more)"
-        )
-    if "on" in plan.huge_pages:
-        lacking = [each.name for each in table.spec.allocators if not arms.can_have_huge_pages(each)]
-        if lacking:
-            said.append(
-                f"{' and '.join(lacking)} cannot be told to ask for huge pages, and this kernel gives none "
-                "unasked: only run without"
-            )
-    if any(arm.sound and arm.misses is None for arm in drawn) and table.looked_for_misses:
-        said.append(_no_misses(plan))
-    for level in plan.levels:
-        asked = plan.litter(profile, level).objects
-        most = max((arm.laid.objects for arm in drawn if arm.laid and arm.level == level.name), default=asked)
-        if most < asked and not any(each.beside for each in laid):
-            said.append(
-                f"{units.percent(most / asked)} of the litter of {level.name} was laid: {profile.threads} "
-                "threads were to share it, and fewer were created"
-            )
-    said += fragment.mostly_left_out(profile)
-    images, of = _images(plan), Path(profile.program).name
-    if of and of not in images and profile.processes == 1:
-        said.append(
-            f"the sizes are those of {profile.program}: right only if it is a variant of this program"
-        )
-    return said
-
-
-def _images(plan: Fragment) -> set[str]:
-    """The files that the variants begin as."""
-    return {Path(os.path.realpath(each.program.image)).name for each in plan.variants}
-
-
-def _elsewhere(profile: SizeProfile, plan: Fragment) -> str:
-    """The program that allocates most, if another executes it and it found a clean heap."""
-    if plan.children or profile.processes == 1 or Path(profile.program).name in _images(plan):
-        return ""
-    return profile.program

@@ -14,8 +14,12 @@ from reap.launch.tools import counters
 class Table:
     """The runs by arm and round."""
 
-    def __init__(self, spec: Spec, runs: Sequence[Run], dropped: Mapping[str, str]) -> None:
+    def __init__(
+        self, spec: Spec, runs: Sequence[Run], dropped: Mapping[str, str], widening: float = 1.0
+    ) -> None:
+        """`widening` is that of `statistics.interval`."""
         self.spec = spec
+        self._widening = widening
         self.dropped = dropped
         self.baseline = arms.arms(spec)[0]
         self._measured: dict[str, dict[int, Run]] = {}
@@ -38,7 +42,7 @@ class Table:
                 self._controls[run.cell.repeat] = run
             else:
                 self._measured.setdefault(arm, {})[run.cell.repeat] = run
-        reference = [*self.of(self.baseline).values(), *self._controls.values()]
+        reference = [*self._sound(self.baseline).values(), *_ended(self._controls).values()]
         reference = reference or [self.warmups[self.baseline.arm()]]
         self.status = reference[0].outcome.status
         self.exits = {run.outcome.status for run in reference}
@@ -79,7 +83,7 @@ class Table:
         """By metric; empty below two common sound rounds, and where either arm says nothing."""
         if self.problem(base) or self.problem(cell):
             return {}
-        return _ratios(self._sound(base), self._sound(cell))
+        return self._ratios(self._sound(base), self._sound(cell))
 
     def cpu(self, base: Cell, cell: Cell) -> Ratio | None:
         """That of CPU time alone."""
@@ -108,7 +112,7 @@ class Table:
 
     def noise(self) -> dict[str, Ratio]:
         """The baseline to itself, by metric."""
-        return _ratios(self.of(self.baseline), self._controls)
+        return self._ratios(self._sound(self.baseline), _ended(self._controls))
 
     def problem(self, cell: Cell) -> str:
         """Why the arm says nothing; empty if it says something."""
@@ -158,7 +162,27 @@ class Table:
         return ""
 
     def _sound(self, cell: Cell) -> dict[int, Run]:
-        return {number: run for number, run in self.of(cell).items() if not run.outcome.signal}
+        return _ended(self.of(cell))
+
+    def _ratios(self, base: Mapping[int, Run], own: Mapping[int, Run]) -> dict[str, Ratio]:
+        rounds = sorted(base.keys() & own.keys())
+        if len(rounds) < statistics.LEAST_ROUNDS:
+            return {}
+        return {
+            metric.name: statistics.compare(
+                metric,
+                [_value(metric, base[number]) for number in rounds],
+                [_value(metric, own[number]) for number in rounds],
+                widening=self._widening,
+                worth=self.spec.worth,
+            )
+            for metric in known(runs[number].outcome for runs in (base, own) for number in rounds)
+        }
+
+
+def _ended(runs: Mapping[int, Run]) -> dict[int, Run]:
+    """Those that no signal ended."""
+    return {number: run for number, run in runs.items() if not run.outcome.signal}
 
 
 def _litter_fault(run: Run) -> str:
@@ -172,20 +196,6 @@ def _litter_fault(run: Run) -> str:
     if not run.laid.threads:
         return "nothing was littered: the program did not load what is preloaded"
     return ""
-
-
-def _ratios(base: Mapping[int, Run], own: Mapping[int, Run]) -> dict[str, Ratio]:
-    rounds = sorted(base.keys() & own.keys())
-    if len(rounds) < statistics.LEAST_ROUNDS:
-        return {}
-    return {
-        metric.name: statistics.compare(
-            metric,
-            [_value(metric, base[number]) for number in rounds],
-            [_value(metric, own[number]) for number in rounds],
-        )
-        for metric in known(runs[number].outcome for runs in (base, own) for number in rounds)
-    }
 
 
 def _value(metric: Metric, run: Run) -> float:

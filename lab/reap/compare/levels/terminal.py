@@ -17,7 +17,7 @@ from reap.compare.levels.records import Fragmented
 from reap.draw.terminal import notes
 from reap.experiment.records import Ratio
 
-_STYLES = {"better": "green", "worse": "yellow", "inconclusive": "dim"}
+_STYLES = {"better": "green", "worse": "yellow", "equivalent": "cyan", "inconclusive": "dim"}
 _HEADLINES = {"it would be slower": "bold yellow", "it would hardly be slower": "bold green"}
 _ABREAST = 4
 """Levels that 80 columns have room for."""
@@ -47,7 +47,8 @@ def render(console: Console, result: Fragmented, verdict: FragmentVerdict) -> No
         _controls(console, result)
     for problem in words.problems(result):
         console.print(Text(f"  {problem}", style="yellow"))
-    for line in (words.BELOW_ONE, compared.INCONCLUSIVE, compared.NOISE, words.MEMORY):
+    said = (words.BELOW_ONE, compared.INCONCLUSIVE, *words.deciding(result), compared.NOISE, words.MEMORY)
+    for line in said:
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if result.exit_code:
         console.print(Text(f"  The program itself ended with status {result.exit_code}."))
@@ -77,7 +78,7 @@ def _ratio(ratio: Ratio | None) -> Text:
     span, style = f"[{units.span(estimate)}]", _STYLES[ratio.verdict]
     if ratio.verdict == "inconclusive":  # too long for the line of the ratio at 80 columns
         return Text(f"{value}\n{span}\ninconclusive", style=style)
-    return Text(f"{value} {'less' if ratio.verdict == 'better' else 'more'}\n{span}", style=style)
+    return Text(f"{value} {compared.verdict_word(ratio)}\n{span}", style=style)
 
 
 def _medians(result: Fragmented) -> Table:

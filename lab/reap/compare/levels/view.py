@@ -62,7 +62,7 @@ def view(result: Fragmented, verdict: FragmentVerdict) -> LevelsView:
         first=[printable(each) for each in verdict.first],
         verdict=verdict,
         litter=_litter(result),
-        reading=f"{words.BELOW_ONE} {compared.INCONCLUSIVE}",
+        reading=" ".join([words.BELOW_ONE, compared.INCONCLUSIVE, *words.deciding(result)]),
         figures=_figures(result),
         tables=[
             RatioTable(
@@ -193,7 +193,7 @@ def _cell(ratio: Ratio | None) -> RatioCell | None:
     return RatioCell(
         ratio=units.ratio(ratio.ratio.value),
         interval=units.span(ratio.ratio, " to "),
-        word={"better": "less", "worse": "more"}.get(ratio.verdict, "inconclusive"),
+        word=compared.verdict_word(ratio),
         verdict=ratio.verdict.replace(" ", "-"),
     )
 

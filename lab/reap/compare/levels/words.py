@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from reap.base import units
 from reap.base.text import printable
+from reap.compare import words as compared
 from reap.compare.levels.judge import layout_span
 from reap.compare.levels.records import Arm, Fragmented
 from reap.experiment.records import BARE, HugePages, Ratio
@@ -33,6 +34,7 @@ def kinds(result: Fragmented) -> list[Kind]:
     two = len(result.variants) > 1
     base, clean = f"{result.variants[0]}, " if two else "", result.levels[0].name
     early = ", stopped early (the budget ended)" if result.stopped_early else ""
+    early = ", stopped: all decided" if result.decided else early
     rounds = units.number(result.rounds, "paired round") + early
     to = f"{base}{printable(result.allocators[0])}, {clean}"
     found = [
@@ -48,6 +50,11 @@ def kinds(result: Fragmented) -> list[Kind]:
     if "on" in result.huge_pages:
         found.append(Kind("to_small", "With transparent huge pages: each as a ratio to itself without"))
     return found
+
+
+def deciding(result: Fragmented) -> list[str]:
+    """When a ratio is equivalent, and what it means that rounds stop once all is decided."""
+    return [compared.equivalent(result.worth), *compared.stopping(result.widening)]
 
 
 def medians(result: Fragmented) -> str:

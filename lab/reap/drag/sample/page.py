@@ -8,7 +8,7 @@ import markupsafe
 from reap.base.text import printable, shortened
 from reap.drag import figures
 from reap.drag.sample.records import SampledDrag, SampledProcess
-from reap.drag.sample.words import process_notes, process_row, site_rows
+from reap.drag.sample.words import process_notes, process_row, site_rows, verdict
 from reap.draw import html
 
 _LONGEST = 4000
@@ -46,6 +46,7 @@ def render(sampled: SampledDrag) -> str:
     return html.page(
         "drag/sample/page.html.j2",
         command=shortened(shlex.join(sampled.command), _LONGEST),
+        verdict=verdict(held),
         rows=[process_row(each) for each in held[:_MOST_ROWS]],
         left_out=max(0, len(held) - _MOST_ROWS),
         notes=[printable(note) for note in sampled.notes],

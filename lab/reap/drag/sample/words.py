@@ -49,3 +49,24 @@ def _share(share: Estimate) -> str:
     """Of all drag: where that is an estimate near nothing, a site's estimate may exceed it."""
     value, low, high = (units.percent(min(1.0, part)) for part in (share.value, share.low, share.high))
     return f"{value} [{low}, {high}]"
+
+
+def verdict(held: list[SampledProcess]) -> list[str]:
+    """What the process that allocated most drags, as a sentence with its interval."""
+    if not held:
+        return ["No process of it allocated anything."]
+    first = held[0]
+    name = printable(Path(first.program).name)
+    if first.drag is None:
+        return [f"Inconclusive: too few objects of {name} were sampled. Use --engine exact, or a longer run."]
+    bounded = not units.says_nothing(first.drag)
+    told = units.ratio_with_interval(first.drag) if bounded else f"about {units.ratio(first.drag.value)}"
+    said = [
+        f"{name} holds {told} times the memory that it would if it freed each object after its last use"
+        + ("." if bounded else "; there are too few samples for an interval.")
+    ]
+    site = next((each for each in first.sites if each.share.value > 0), None)
+    if site is not None:
+        share = units.percent(min(1.0, site.share.value))
+        said.append(f"About {share} of that drag comes from {printable(shortened(site.function, 120))}.")
+    return said

@@ -22,11 +22,20 @@ const data = (() => {
     return element;
   };
 
-  const download = (name, content) => {
+  const download = (name, content) => save(name, JSON.stringify(content, null, 1), "application/json");
+
+  // A spreadsheet takes text that begins like a formula for one, unless an apostrophe stands before it.
+  const csv = (rows) => {
+    const cell = (value) => {
+      const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+      return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+  };
+
+  const save = (name, text, type) => {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(
-      new Blob([JSON.stringify(content, null, 1)], { type: "application/json" }),
-    );
+    link.href = URL.createObjectURL(new Blob([text], { type }));
     link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -46,5 +55,5 @@ const data = (() => {
       ),
     );
   };
-  return { attach, download };
+  return { attach, csv, download, save };
 })();

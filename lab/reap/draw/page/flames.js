@@ -24,14 +24,16 @@ const flames = (() => {
   // The boxes of a measure. Inverted, each stack begins at the function that allocates; what was not worth a
   // box of its own in the data is not worth one here. `held` has `own`, or of a comparison `before` and
   // `after`: the width of a box is then one of the two, and its delta how much more the second is.
-  const tree = (held, measure, inverted, earlier) => {
+  // Functions in `hidden` have no boxes.
+  const tree = (held, measure, widths, inverted, hidden) => {
     const root = { name: "all", value: 0, delta: 0, children: new Map() };
-    const widths = (held.own ?? (earlier ? held.before : held.after))[measure];
     widths.forEach((value, node) => {
       const delta = held.own ? 0 : held.after[measure][node] - held.before[measure][node];
       if (value <= 0 && delta === 0) return;
       const path = [];
-      for (let at = node; at >= 0; at = held.parents[at]) path.push(held.functions[held.at[at]]);
+      for (let at = node; at >= 0; at = held.parents[at]) {
+        if (!hidden.has(held.at[at])) path.push(held.functions[held.at[at]]);
+      }
       root.value += value;
       root.delta += delta;
       let box = root;
@@ -63,7 +65,13 @@ const flames = (() => {
     const find = (selector) => figure.querySelector(selector);
     const [boxes, measure, inverted] = [find(".boxes"), find(".measure"), find(".inverted")];
     const [search, found, pointed] = [find(".search"), find(".found"), find(".pointed")];
-    const earlier = find(".earlier");
+    const [earlier, hide, upwards, thread] = [
+      find(".earlier"),
+      find(".hide"),
+      find(".upwards"),
+      find(".thread"),
+    ];
+    const span = { from: 0, to: held.slices?.count ?? 0 };
     let whole = 0;
     let largest = 0;
     let zoomed = null;
@@ -107,11 +115,24 @@ const flames = (() => {
     const boxOf = (frame) => d3.select(frame).datum();
     const frameOf = (box) => frames().find((frame) => boxOf(frame) === box);
 
+    // What was allocated in the whole time by all threads is in the data; parts of it are added up.
+    const widths = () => {
+      const of = thread?.value ?? "";
+      if (held.slices && (of !== "" || span.from > 0 || span.to < held.slices.count)) {
+        return slices.own(held.slices, held.parents.length, measure.value, span.from, span.to, of);
+      }
+      return (held.own ?? (earlier?.checked ? held.before : held.after))[measure.value];
+    };
+
     // One box can be reached by the Tab key, the others from there by arrow keys.
     const tidy = () => {
       const all = frames();
       const rows = 1 + Math.max(0, ...all.map((frame) => boxOf(frame).depth));
-      boxes.querySelector("svg").setAttribute("height", String(rows * chart.cellHeight()));
+      const svg = boxes.querySelector("svg");
+      // From the bottom up, the library leaves rows free above the highest box.
+      const free = chart.inverted() ? 0 : Number(svg.getAttribute("height")) - rows * chart.cellHeight();
+      if (chart.inverted()) svg.setAttribute("height", String(rows * chart.cellHeight()));
+      svg.style.marginTop = `${-free}px`;
       const reached = all.find((frame) => frame === document.activeElement) ?? all[0];
       for (const frame of all) {
         const box = boxOf(frame);
@@ -123,7 +144,8 @@ const flames = (() => {
     };
 
     const draw = () => {
-      const data = tree(held, measure.value, inverted.checked, earlier?.checked);
+      const hidden = new Set(hide?.checked ? held.runtime : []);
+      const data = tree(held, measure.value, widths(), inverted.checked, hidden);
       whole = data.value;
       largest = change(data);
       zoomed = null;
@@ -183,16 +205,27 @@ const flames = (() => {
 
     measure.addEventListener("change", draw);
     inverted.addEventListener("change", draw);
-    earlier?.addEventListener("change", draw);
+    for (const each of [earlier, hide, thread]) each?.addEventListener("change", draw);
+    upwards?.addEventListener("change", () => {
+      chart.inverted(!upwards.checked);
+      draw();
+    });
     search.addEventListener("input", look);
     find(".reset").addEventListener("click", reset);
     draw();
+    const mark = held.slices
+      ? brush.attach(find(".span"), reapReport.charts[figure.dataset.time], held.slices, (from, to) => {
+          Object.assign(span, { from, to });
+          draw();
+        })
+      : null;
     new ResizeObserver(() => {
       if (boxes.clientWidth === chart.width() || boxes.clientWidth === 0) return;
       chart.width(boxes.clientWidth).update();
       tidy();
     }).observe(boxes);
     drawn.push(() => {
+      mark?.();
       chart.update();
       tidy();
     });

@@ -102,4 +102,5 @@
     .getElementById("whole")
     .addEventListener("click", () => data.download("report.json", reapReport.report));
   reapReport.ready = true;
+  performance.mark("reap-ready");
 })();

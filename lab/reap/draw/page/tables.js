@@ -22,7 +22,22 @@ const tables = (() => {
       row.hidden = !row.textContent.toLowerCase().includes(wanted);
       shown += row.hidden ? 0 : 1;
     }
-    status.textContent = wanted ? `${shown} of ${table.tBodies[0].rows.length} sites` : "";
+    status.textContent = wanted ? `${shown} of ${table.tBodies[0].rows.length} rows` : "";
+  };
+
+  // The rows that are shown, in their order: of the first cell its name and place, of the others the numbers.
+  const asCsv = (table) => {
+    const [first, ...others] = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+    const lines = [...table.tBodies[0].rows].filter((row) => !row.hidden);
+    const text = (row, selector) => row.querySelector(selector)?.textContent ?? "";
+    return data.csv([
+      [first, "Place", ...others],
+      ...lines.map((row) => [
+        text(row, ".name"),
+        text(row, ".place"),
+        ...[...row.cells].slice(1).map((cell) => Number(cell.dataset.value)),
+      ]),
+    ]);
   };
 
   const attach = (box) => {
@@ -31,6 +46,9 @@ const tables = (() => {
       header.querySelector("button")?.addEventListener("click", () => sort(table, index, header));
     }
     const input = box.querySelector("input[type=search]");
+    box
+      .querySelector("button.csv")
+      ?.addEventListener("click", () => data.save(`${box.id}.csv`, asCsv(table), "text/csv"));
     const status = box.querySelector("[role=status]");
     input?.addEventListener("input", () => filter(table, input.value, status));
   };

@@ -1,12 +1,11 @@
 """Apache Parquet: a table of events and one of stacks, for data frames and databases. Requires pyarrow."""
 
-import importlib
 from types import ModuleType
 from typing import IO
 
 from reap import native
-from reap.base.errors import ReapError
 from reap.base.text import printable
+from reap.recording import rows
 from reap.recording.analyse.calls import Calls, Measure
 from reap.recording.analyse.columns import CALL_NAMES, KINDS, Columns, each_batch
 
@@ -26,14 +25,7 @@ def require() -> None:
 
 
 def _arrow() -> ModuleType:
-    try:
-        importlib.import_module("pyarrow.parquet")
-        return importlib.import_module("pyarrow")
-    except ImportError as error:
-        raise ReapError(
-            "the Python package pyarrow is not installed; --to parquet requires it",
-            ".venv/bin/python -m pip install --require-hashes -r setup/python/parquet.lock",
-        ) from error
+    return rows.arrow("--to parquet")
 
 
 def write_stacks(stream: IO[bytes], tree: Calls) -> None:
@@ -88,11 +80,11 @@ def write_events(stream: IO[bytes], recording: native.Recording, tree: native.Ca
         ]
     )
     words = {"kind": arrow.array(KINDS), "call": arrow.array(CALL_NAMES)}
-    rows = 0
+    count = 0
     with arrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
 
         def take(columns: Columns) -> None:
-            nonlocal rows
+            nonlocal count
             arrays = []
             for field in schema:
                 values = columns[field.name]
@@ -103,8 +95,8 @@ def write_events(stream: IO[bytes], recording: native.Recording, tree: native.Ca
                     arrays.append(arrow.array(values, mask=values < 0))
                 else:
                     arrays.append(arrow.array(values))
-            rows += len(columns["time_ns"])
+            count += len(columns["time_ns"])
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
 
         each_batch(recording, tree, take)
-    return rows
+    return count

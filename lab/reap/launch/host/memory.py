@@ -16,6 +16,15 @@ def available() -> int:
     return min(known) if known else 0
 
 
+def out_of_memory_kills() -> int:
+    """How many processes the kernel has killed since it started because memory had run out."""
+    for line in _text(Path("/proc/vmstat")).splitlines():
+        name, _, count = line.partition(" ")
+        if name == "oom_kill":
+            return int(count)
+    return 0
+
+
 def kernel_slabs() -> int | None:
     """Bytes that the kernel's own allocator holds and cannot free, of the whole machine."""
     return _meminfo(Path("/proc/meminfo"), "SUnreclaim")

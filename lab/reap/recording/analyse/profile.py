@@ -66,6 +66,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         requests=_requests(recording.requests()),
         attached=_attached(header.attach) if header.attached else None,
         samples=whole.samples,
+        labels=dict(recording.labels()),
         notes=notes.notes(recording, depth),
     )
 

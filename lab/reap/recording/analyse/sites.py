@@ -81,13 +81,18 @@ def telling(chain: list[Frame]) -> Frame:
         return ("", 0, "", "", 0, False)
     telling = (frame for frame in chain if not passes_on(frame))
     if any(is_python(frame) for frame in chain):
-        telling = (frame for frame in telling if not _INTERPRETER.search(frame[0]))
+        telling = (frame for frame in telling if not is_interpreter(frame))
     return next(telling, chain[0])
 
 
 def is_python(frame: Frame) -> bool:
     """Whether a frame is a line of Python: it has a file, and lies in no module."""
     return not frame[0] and bool(frame[3]) and bool(frame[2])
+
+
+def is_interpreter(frame: Frame) -> bool:
+    """Whether a frame is one of CPython's own functions."""
+    return _INTERPRETER.search(frame[0]) is not None
 
 
 def passes_on(frame: Frame) -> bool:

@@ -45,7 +45,8 @@ def of_regions(measured: Sequence[Measured], simulated: Mapping[str, Fragmented]
 
 def _causes(result: Fragmented, simulated: Fragmented | None, littered: Arm) -> list[str]:
     """What else changed: time inside the allocator, faults, and misses."""
-    said = [_doubt(littered)] if littered.slowdown["cpu"].verdict == "inconclusive" else []
+    ratio = littered.slowdown["cpu"].ratio
+    said = [_doubt(littered)] if ratio.low <= 1 <= ratio.high else []
     clean = result.arm(littered.variant, littered.allocator, CLEAN)
     if clean is not None and clean.split and littered.split:
         inside = littered.split.inside.value - clean.split.inside.value

@@ -5,7 +5,8 @@ import pytest
 from lab.test.compare.levels.experiments import PROFILE, fragmented, runs_of, spec_of
 
 from reap.base.errors import ExitCode, ReapError
-from reap.experiment import once, runner
+from reap.compare.levels import run as levels_run
+from reap.experiment import once, runner, sequential
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Laid
 from reap.experiment.runner import Listener
@@ -79,6 +80,18 @@ def test_rounds_leave_time_for_what_comes_after_them(tmp_path, monkeypatch):
     assert max(run.cell.repeat for run in runs) == 11, "12 rounds: 0.4 + 12 * 0.5 + 1.2 s"
     assert sum(run.seconds for run in runs) <= 7.7
     assert (ran.notes, ran.stopped_early) == ([], False)
+
+
+def test_rounds_end_once_every_ratio_is_decided(tmp_path, monkeypatch):
+    """All runs cost the same, so that every ratio is 1."""
+    monkeypatch.setattr(levels_run, "Starter", lambda folder, _profile: Clockwork(folder))
+    with Folder.create(tmp_path / "e", spec_of("glibc", fragmented(layouts=0), runs=0)) as folder:
+        levels_run.keep_profile(folder, PROFILE)
+        result = levels_run.run(folder)
+    assert (result.rounds, result.decided) == (sequential.LOOKS[0], True)
+    assert result.widening == sequential.WIDENING
+    with Folder.resume(tmp_path / "e") as folder:
+        assert levels_run.run(folder) == result, "it is decided still"
 
 
 def test_what_fails_in_the_middle_says_how_to_go_on(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from rich.console import Console
 from samples import HOSTILE, ratio_of
 
 from reap.base.records import Estimate
+from reap.compare.levels import analyse
 from reap.compare.levels.judge import inverse, judge
 from reap.compare.levels.records import Control, LayoutBias
 from reap.compare.levels.terminal import render
@@ -97,6 +98,39 @@ def test_a_remedy_that_is_not_proven_is_none():
     assert "The result is inconclusive for jemalloc." in said
     arm = arm_of("naive", "jemalloc", "adv3", to_allocator={"cpu": ratio_of("cpu", 1.2, 0.1)})
     assert "jemalloc" not in judge(with_arm(result, arm)).paragraph
+
+
+def test_a_remedy_that_is_proven_to_change_nothing_is_not_inconclusive():
+    arm = arm_of("naive", "jemalloc", "adv3", to_allocator={"cpu": ratio_of("cpu", 1.005, 0.01)})
+    said = judge(with_arm(fragmented_of(), arm)).paragraph
+    assert "There, jemalloc would change its time by less than 3.0 %." in said
+    assert "inconclusive" not in said
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "verdict", "decided"),
+    [
+        (1.2, 0.05, "worse", True),
+        (1.02, 0.01, "worse", True),
+        (1.025, 0.024, "worse", True),
+        (1.028, 0.027, "worse", False),
+        (1.0, 0.02, "equivalent", True),
+        (0.9, 0.02, "better", True),
+        (1.02, 0.1, "inconclusive", False),
+    ],
+)
+def test_rounds_go_on_until_the_verdict_is_clear(value, half, verdict, decided):
+    ratio = msgspec.structs.replace(ratio_of("cpu", value, half), verdict=verdict)
+    half_of_it = {"cpu": ratio_of("cpu", 0.5)}
+    kinds = ("normalised", "slowdown", "to_custom", "to_best", "to_small", "to_allocator")
+    clear = [
+        msgspec.structs.replace(each, **dict.fromkeys(kinds, half_of_it))
+        for each in fragmented_of(["default"], ["glibc"]).arms
+    ]
+    result = msgspec.structs.replace(fragmented_of(["default"], ["glibc"]), arms=clear)
+    assert analyse.decided(result)
+    arm = msgspec.structs.replace(clear[-1], slowdown={"cpu": ratio})
+    assert analyse.decided(with_arm(result, arm)) == decided
 
 
 def test_huge_pages_are_a_remedy():

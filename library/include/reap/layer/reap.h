@@ -331,13 +331,17 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     }
 
     /// The same for an object known not to be large: not null, and allocated with a size and an alignment
-    /// that together are at most largest_small.
+    /// that together are at most largest_small. It always goes to its bin, where try_allocate_from_bin()
+    /// finds it, even if it is the last one before untouched memory.
     void deallocate_small(void *object) noexcept {
         if constexpr (checked || hardened || told) {
             deallocate(object);
         } else {
             pool_.came_back(object);
-            give(object, *Shadow::byte_of(object));
+            const std::size_t code = *Shadow::byte_of(object);
+            if (code > Shadow::last_small) [[unlikely]]
+                return free_out_of_line(object, 0);
+            put_in_bin(object, code);
         }
     }
 
@@ -718,11 +722,14 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         if (code > Shadow::last_small) [[unlikely]]
             return free_out_of_line(object, 0);
         auto *const block = static_cast<std::byte *>(object);
-        const std::size_t whole = Shadow::size_for(code);
-        if (block + whole == current_) {
+        if (block + Shadow::size_for(code) == current_) {
             current_ = block;
             return;
         }
+        put_in_bin(object, code);
+    }
+    [[gnu::always_inline]] void put_in_bin(void *object, std::size_t code) noexcept {
+        const std::size_t whole = Shadow::size_for(code);
         if (reuse_ == nullptr) [[unlikely]]
             return free_out_of_line(object, whole);
         FreeBlocks::push(links_, reuse_->bins[code], object);

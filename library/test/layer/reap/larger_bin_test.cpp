@@ -38,6 +38,19 @@ TEST(ReapLargerBin, HasAnObjectOfTheNextSizesUpToAThirdLarger) {
     EXPECT_TRUE(reap.check());
 }
 
+// With the last one back in untouched memory, the next allocation of that size took the slow path.
+TEST(ReapLargerBin, TheLastSmallObjectIsAtHandAgain) {
+    if (reap::checked || reap::hardened) GTEST_SKIP() << "a free is checked there";
+    Reap<> reap(reap::ReapOptions{.largest_run = 64});
+    void *const first = reap.allocate(64);
+    reap.deallocate_small(first);
+    EXPECT_EQ(reap.try_allocate_from_bin(64), first);
+    reap.deallocate_small(first);
+    reap.deallocate_small(reap.allocate(1000));
+    EXPECT_NE(reap.try_allocate_from_bin(1000), nullptr);
+    EXPECT_TRUE(reap.check());
+}
+
 TEST(ReapLargerBin, ObjectsGoBackToTheBinOfTheirOwnSize) {
     if (reap::checked) GTEST_SKIP() << "checked mode has no free object at hand";
     Reap<> reap(reap::ReapOptions{.largest_run = 4096});

@@ -108,6 +108,14 @@ const figures = (() => {
     },
   ];
 
+  // Tick marks of a scale of bytes fall on whole units.
+  const binaryScale = (most) => {
+    const top = Math.max(1, most);
+    const unit = 1024 ** Math.floor(Math.log(top) / Math.log(1024));
+    const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((s) => top / unit / s <= 6) ?? top / unit / 5;
+    return { interval: step * unit, max: Math.ceil(top / unit / step) * step * unit };
+  };
+
   const overTime = (colours, show, series) => ({
     ...base(colours),
     tooltip: {
@@ -217,6 +225,7 @@ const figures = (() => {
     axis,
     legend,
     zoom,
+    binaryScale,
     overTime,
     bars,
     armsOf,

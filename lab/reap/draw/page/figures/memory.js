@@ -1,6 +1,6 @@
 // Memory, and allocations a second, over the time of a run.
 (() => {
-  const { legend, zoom, overTime } = figures;
+  const { legend, zoom, overTime, binaryScale } = figures;
 
   const memory = (answer, _, colours) => {
     const { live, resident } = answer.profile;
@@ -8,15 +8,12 @@
       ["resident", resident, colours.orange, false, "dashed"],
       ["live", live, colours.blue, true, "solid"],
     ]);
-    // Tick marks of a binary scale fall on whole units.
-    const top = Math.max(1, ...[...live, ...resident].map((point) => point.bytes));
-    const unit = 1024 ** Math.floor(Math.log(top) / Math.log(1024));
-    const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((s) => top / unit / s <= 6) ?? top / unit / 5;
+    const scale = binaryScale(Math.max(...[...live, ...resident].map((point) => point.bytes)));
     return {
       height: 340,
       option: {
         ...option,
-        yAxis: { ...option.yAxis, interval: step * unit, max: Math.ceil(top / unit / step) * step * unit },
+        yAxis: { ...option.yAxis, ...scale },
         legend: legend(colours, ["live", "resident"]),
         grid: { ...option.grid, bottom: 44 },
         dataZoom: zoom(colours),

@@ -1,0 +1,30 @@
+"""The source of a recorded program, as far as it is on this machine."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+SUFFIXES = (
+    ".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".tcc", ".rs", ".py",
+    ".pyx", ".go", ".zig", ".f90", ".m", ".mm", ".swift", ".d",
+)  # fmt: skip
+"""Nothing else is read: the names come from the recording, and a page is passed on."""
+MOST_BYTES = 4_000_000
+"""Of one source file."""
+
+
+def source_of(recorded_at: float) -> Callable[[str], list[str]]:
+    """Reads source files that have not changed since, in seconds since the epoch."""
+    return lambda file: lines(Path(file), recorded_at)
+
+
+def lines(path: Path, recorded_at: float) -> list[str]:
+    """The lines of a file; empty where it is no source file, cannot be read, or is newer."""
+    try:
+        if path.suffix.lower() not in SUFFIXES or not path.is_absolute() or not path.is_file():
+            return []
+        known = path.stat()
+        if known.st_size > MOST_BYTES or known.st_mtime > recorded_at:
+            return []
+        return path.read_text(encoding="utf-8", errors="replace").expandtabs(4).splitlines()
+    except (OSError, ValueError):  # a name with a zero byte is a ValueError
+        return []

@@ -1,0 +1,213 @@
+"""What users install: the wheel in a clean environment, pipx, Conan, vcpkg's port, FetchContent, image."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.package
+
+ROOT = Path(__file__).resolve().parents[3]
+CONSUMERS = ROOT / "library" / "test" / "consumers"
+BIN = Path(sys.executable).parent
+
+
+def run(*command, cwd, **environment):
+    """What a command prints; a failure shows it."""
+    environment = {**os.environ, **{name: str(value) for name, value in environment.items()}}
+    done = subprocess.run(
+        [str(word) for word in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """The folder that `setup/release build --trial` makes."""
+    out = tmp_path_factory.mktemp("release") / "out"
+    run(sys.executable, ROOT / "setup/release", "build", "--trial", "--out", out, cwd="/")
+    return out
+
+
+@pytest.fixture(scope="module")
+def wheel(release):
+    (found,) = release.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def clean(release, wheel, tmp_path_factory):
+    """A virtual environment that has the wheel and its dependencies alone."""
+    folder = tmp_path_factory.mktemp("clean") / "venv"
+    run(sys.executable, "-m", "venv", folder, cwd="/")
+    run(folder / "bin/pip", "install", "--quiet", wheel, cwd=release)
+    return folder
+
+
+@pytest.fixture
+def without_compiler(tmp_path):
+    """A PATH of a few tools that every system has, none of which compiles."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    for name in ("cat", "env", "grep", "mktemp", "perl", "rm", "sh", "test"):
+        (folder / name).symlink_to(shutil.which(name))
+    return folder
+
+
+def test_the_release_is_whole(release, wheel):
+    version = wheel.name.split("-")[1]
+    assert {path.name for path in release.iterdir()} == {
+        wheel.name,
+        f"reap_lab-{version}.tar.gz",
+        f"reap_lab-{version}.cdx.json",
+        "notes.md",
+        "SHA256SUMS",
+    }
+    run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=release)
+    assert "### Added" in (release / "notes.md").read_text()
+
+
+def test_the_bill_names_what_comes_along(release):
+    (path,) = release.glob("*.cdx.json")
+    bill = json.loads(path.read_text())
+    names = {each["name"] for each in bill["components"]}
+    locked = re.findall(r"^([a-z][\w.-]*)==", (ROOT / "setup/python/runtime.lock").read_text(), re.MULTILINE)
+    assert {*locked, "echarts", "d3", "d3-flame-graph", "libdw1", "liblzma5", "libzstd1", "glibc"} <= names
+    assert bill["metadata"]["component"]["name"] == "reap-lab"
+
+
+def test_the_wheel_s_libraries_have_their_licences(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    libraries = [name for name in names if re.match(r"reap_lab\.libs/[^/]+\.so", name)]
+    licences = [name for name in names if name.startswith("reap_lab.libs/licenses/")]
+    assert len(licences) == len(libraries) > 3
+    assert any(name.endswith("licenses/lab/drag/valgrind/COPYING") for name in names)
+
+
+def test_the_wheel_says_what_keeps_its_glibc_from_being_older(wheel):
+    said = run(sys.executable, ROOT / "setup/release", "needs", wheel, cwd="/")
+    newest = re.search(r"manylinux_2_(\d+)", wheel.name)[1]
+    first, *rest = said.splitlines()
+    assert first == f"For glibc 2.{int(newest) - 1}, these must not call:"
+    assert f"@GLIBC_2.{newest}" in rest[0]
+
+
+@pytest.mark.parametrize("change", ["another version", "a newer glibc", "an unknown Python", "no wheel"])
+def test_a_wheel_that_does_not_belong_is_refused(wheel, tmp_path, change):
+    python = wheel.name.split("-")[2]
+    names = {
+        "another version": (wheel.name.replace("-0.", "-9."), "is not of version"),
+        "a newer glibc": (re.sub(r"manylinux_2_\d+", "manylinux_2_99", wheel.name), "needs glibc 2.99"),
+        "an unknown Python": (wheel.name.replace(python, "cp399"), "wheels are for cp311"),
+        "no wheel": ("missing.whl", "there is no wheel"),
+    }
+    name, message = names[change]
+    if change != "no wheel":
+        shutil.copy(wheel, tmp_path / name)
+    command = [sys.executable, ROOT / "setup/release", "build", "--trial", "--out", tmp_path / "out"]
+    done = subprocess.run([*command, "--with", tmp_path / name], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+def test_the_wheel_answers_in_a_clean_environment(clean, without_compiler, tmp_path):
+    """run, record, show and compare, of perl."""
+    said = run(
+        ROOT / "setup/packages/smoke",
+        clean / "bin/reap",
+        cwd=tmp_path,
+        PATH=without_compiler,
+        PYTHONPATH="",
+        XDG_CACHE_HOME=tmp_path,
+    )
+    assert said.count("smoke: ") == 6
+    assert "Verdict: " in said
+
+
+def test_the_environment_has_nothing_of_the_repository(clean):
+    said = run(clean / "bin/python", "-c", "import reap; print(reap.__file__)", cwd="/")
+    assert said.startswith(str(clean))
+    assert "No broken requirements" in run(clean / "bin/pip", "check", cwd="/")
+    found = run(
+        "grep",
+        "--recursive",
+        "--files-with-matches",
+        "--fixed-strings",
+        ROOT,
+        clean / "lib/python3.11/site-packages/reap",
+        cwd="/",
+    )
+    assert found == ""
+
+
+def test_pipx_runs_the_wheel(wheel, tmp_path):
+    said = run(
+        BIN / "pipx", "run", "--spec", wheel, "reap", "--version", cwd=tmp_path, PIPX_HOME=tmp_path / "pipx"
+    )
+    assert "reap, version" in said
+
+
+def test_a_consumer_of_the_conan_package_builds(tmp_path):
+    """The recipe's test package is library/test/consumers/find_package."""
+    home = {"CONAN_HOME": tmp_path}
+    run(BIN / "conan", "profile", "detect", cwd="/", **home)
+    (tmp_path / "profiles/default").open("a").write("[settings]\ncompiler.cppstd=20\n")
+    run(BIN / "conan", "create", ROOT / "setup/packages/conan", "--no-remote", cwd="/", **home)
+
+
+def test_a_consumer_fetches_the_source_distribution(release, tmp_path):
+    """As FetchContent does with the archive of a release and its sum."""
+    (archive,) = release.glob("*.tar.gz")
+    digest = next(
+        line.split()[0]
+        for line in (release / "SHA256SUMS").read_text().splitlines()
+        if line.endswith(".tar.gz")
+    )
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(consumer LANGUAGES C CXX)\ninclude(FetchContent)\n"
+        f"FetchContent_Declare(Reap URL {archive} URL_HASH SHA256={digest} DOWNLOAD_EXTRACT_TIMESTAMP ON)\n"
+        "FetchContent_MakeAvailable(Reap)\n"
+        f"add_executable(consumer {CONSUMERS}/consumer.cpp)\n"
+        "target_link_libraries(consumer PRIVATE Reap::headers)\n"
+        f"add_executable(consumer-c {CONSUMERS}/consumer.c)\n"
+        "target_link_libraries(consumer-c PRIVATE Reap::reap)\n"
+    )
+    run("cmake", "-S", ".", "-B", "build", "-G", "Ninja", cwd=tmp_path)
+    run("cmake", "--build", "build", "--target", "consumer", "consumer-c", cwd=tmp_path)
+    run(tmp_path / "build/consumer", cwd=tmp_path)
+    run(tmp_path / "build/consumer-c", cwd=tmp_path)
+
+
+def test_a_consumer_of_the_port_builds(tmp_path):
+    """The portfile, with vcpkg's functions as plain CMake has them; vcpkg itself is not tried."""
+    run("cmake", f"-DPACKAGES={tmp_path}", "-P", Path(__file__).parent / "vcpkg.cmake", cwd=tmp_path)
+    package = tmp_path / "reap"
+    assert not (package / "debug/include").exists()
+    assert (package / "share/reap/copyright").read_text() == (ROOT / "LICENSE").read_text()
+    consumer = tmp_path / "consumer"
+    prefix = f"-DCMAKE_PREFIX_PATH={package}"
+    run("cmake", "-S", CONSUMERS / "find_package", "-B", consumer, "-G", "Ninja", prefix, cwd=tmp_path)
+    run("cmake", "--build", consumer, cwd=tmp_path)
+    run(consumer / "consumer", cwd=tmp_path)
+
+
+def test_the_dockerfile_has_no_finding():
+    said = run(BIN / "hadolint", "--ignore", "DL3008", ROOT / "setup/packages/image/Dockerfile", cwd="/")
+    assert said == ""
+
+
+def test_the_image_s_steps_are_those_of_its_file(tmp_path):
+    run(sys.executable, ROOT / "setup/packages/image/steps.py", tmp_path, cwd="/")
+    build, final = ((tmp_path / f"{name}.sh").read_text() for name in ("build", "final"))
+    assert "pip wheel" in build
+    assert "--find-links /wheels reap-lab" in final
+    for script in ("build.sh", "final.sh"):
+        run("bash", "-n", tmp_path / script, cwd="/")

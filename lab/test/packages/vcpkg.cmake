@@ -1,0 +1,52 @@
+# Runs the portfile of setup/packages/vcpkg with what vcpkg's functions do, in plain CMake: cmake -DPACKAGES=FOLDER -P.
+get_filename_component(port_folder ${CMAKE_CURRENT_LIST_DIR}/../../../setup/packages/vcpkg/reap ABSOLUTE)
+set(PORT reap)
+set(CURRENT_PACKAGES_DIR ${PACKAGES}/reap)
+
+function(run)
+    execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+endfunction()
+
+function(vcpkg_check_features)
+    cmake_parse_arguments(arg "" "OUT_FEATURE_OPTIONS" "FEATURES" ${ARGN})
+    list(GET arg_FEATURES 1 option)
+    set(${arg_OUT_FEATURE_OPTIONS} -D${option}=OFF PARENT_SCOPE)
+endfunction()
+
+function(vcpkg_cmake_configure)
+    cmake_parse_arguments(arg "" "SOURCE_PATH" "OPTIONS" ${ARGN})
+    foreach(type Release Debug)
+        set(prefix ${CURRENT_PACKAGES_DIR})
+        if(type STREQUAL Debug)
+            string(APPEND prefix /debug)
+        endif()
+        run(${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${PACKAGES}/${type} -G Ninja -DCMAKE_BUILD_TYPE=${type}
+            -DCMAKE_INSTALL_PREFIX=${prefix} -DCMAKE_INSTALL_LIBDIR=lib ${arg_OPTIONS})
+    endforeach()
+endfunction()
+
+function(vcpkg_cmake_install)
+    run(${CMAKE_COMMAND} --build ${PACKAGES}/Debug --target install)
+    run(${CMAKE_COMMAND} --build ${PACKAGES}/Release --target install)
+endfunction()
+
+# What vcpkg does here rewrites paths; that the files are where the port says they are is seen.
+function(vcpkg_cmake_config_fixup)
+    cmake_parse_arguments(arg "" "PACKAGE_NAME;CONFIG_PATH" "" ${ARGN})
+    foreach(prefix ${CURRENT_PACKAGES_DIR} ${CURRENT_PACKAGES_DIR}/debug)
+        if(NOT EXISTS ${prefix}/${arg_CONFIG_PATH}/${arg_PACKAGE_NAME}Config.cmake)
+            message(FATAL_ERROR "no ${arg_PACKAGE_NAME}Config.cmake in ${prefix}/${arg_CONFIG_PATH}")
+        endif()
+    endforeach()
+endfunction()
+function(vcpkg_fixup_pkgconfig)
+    if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/lib/pkgconfig/reap.pc)
+        message(FATAL_ERROR "no reap.pc")
+    endif()
+endfunction()
+function(vcpkg_install_copyright)
+    cmake_parse_arguments(arg "" "" "FILE_LIST" ${ARGN})
+    file(INSTALL ${arg_FILE_LIST} DESTINATION ${CURRENT_PACKAGES_DIR}/share/${PORT} RENAME copyright)
+endfunction()
+
+include(${port_folder}/portfile.cmake)

@@ -1,0 +1,117 @@
+"""Build and check what a release consists of. Nothing is uploaded, and nothing needs the network.
+
+    setup/bootstrap release                           # once: the tools that setup/python/release.lock has
+    .venv/bin/python setup/release prepare VERSION    # writes the version everywhere, dates the changelog
+    .venv/bin/python setup/release check              # versions, changelog, tag, nothing uncommitted
+    .venv/bin/python setup/release build [--trial] [--with WHEEL ...] [--out FOLDER]
+    .venv/bin/python setup/release wheel FOLDER       # one wheel alone, for the Python that runs this
+    .venv/bin/python setup/release needs WHEEL        # what keeps its glibc from being older
+
+`build` leaves in dist/VERSION: the source distribution, a wheel that was built from it, wheels built
+elsewhere (--with), the notes of the changelog, a CycloneDX bill of materials and SHA256SUMS. It ends with the
+commands that publish them. With --trial neither tag nor changelog is checked.
+"""
+
+import argparse
+import datetime as dt
+import shutil
+import sys
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+import bill
+import versions
+import wheel
+
+GLIBC = {"cp311": 35, "cp312": 38}
+"""The newest minor version of glibc 2 that a wheel may need, by its Python: what the platforms of
+docs/how-to/install.md have."""
+
+
+def build(out: Path, version: str, others: list[Path]) -> list[Path]:
+    """Build and check all files of a release; `out` is made empty."""
+    for each in others:
+        check_wheel(each, version)
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    source = wheel.sources(out)
+    if version not in source.name:
+        raise versions.NotReadyError(f"{source.name} is not of version {version}")
+    wheels = [wheel.wheel(out, source), *(Path(shutil.copy(other, out)) for other in others)]
+    check_wheel(wheels[0], version)
+    bill.write(out / f"reap_lab-{version}.cdx.json", wheels)
+    (out / "notes.md").write_text(versions.notes(version))
+    wheel.run(sys.executable, "-m", "twine", "check", "--strict", source, *wheels)
+    files = sorted(out.iterdir())
+    sums = "".join(f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
+    (out / "SHA256SUMS").write_text(sums)
+    wheel.run("sha256sum", "--check", "--quiet", "SHA256SUMS", cwd=out)
+    return [*files, out / "SHA256SUMS"]
+
+
+def check_wheel(path: Path, version: str) -> None:
+    """Raises NotReadyError for a wheel of another version, or one whose glibc is newer than promised."""
+    _, of, python, *_ = path.name.split("-")
+    if of != version:
+        raise versions.NotReadyError(f"{path.name} is not of version {version}: build it from this commit")
+    if python not in GLIBC:
+        raise versions.NotReadyError(
+            f"{path.name}: wheels are for {' and '.join(GLIBC)} (setup/release has the list)"
+        )
+    if wheel.glibc(path) > GLIBC[python]:
+        raise versions.NotReadyError(
+            f"{path.name} needs glibc 2.{wheel.glibc(path)}, and its platforms have 2.{GLIBC[python]}: "
+            "build it on an older system, see docs/how-to/install.md"
+        )
+
+
+def main() -> int:
+    """Runs what the command line asks for; 1 if the sources are not ready or a check fails."""
+    parser = argparse.ArgumentParser(prog="setup/release", description=(__doc__ or "").splitlines()[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    preparing = verbs.add_parser("prepare", help="write the version everywhere, date the changelog")
+    preparing.add_argument("version")
+    verbs.add_parser("check", help="whether the sources are those of a release")
+    building = verbs.add_parser("build", help="build and check all files of a release")
+    building.add_argument("--trial", action="store_true", help="check neither tag nor changelog")
+    building.add_argument("--with", dest="others", metavar="WHEEL", type=Path, nargs="+", default=[])
+    building.add_argument("--out", type=Path)
+    one = verbs.add_parser("wheel", help="build one wheel, for the Python that runs this")
+    one.add_argument("folder", type=Path)
+    needing = verbs.add_parser("needs", help="what keeps a wheel's glibc from being older")
+    needing.add_argument("wheel", type=Path)
+    asked = parser.parse_args()
+    try:
+        if asked.verb == "prepare":
+            versions.prepare(asked.version, dt.datetime.now(dt.UTC).date().isoformat())
+            print("Next: setup/install && setup/man, then git diff, commit, tag, setup/release check")
+        elif asked.verb == "check":
+            print(f"{versions.check()} is ready to be built: setup/release build")
+        elif asked.verb == "needs":
+            newest = wheel.glibc(asked.wheel)
+            for minor in range(newest, newest - 2, -1):
+                print(f"For glibc 2.{minor - 1}, these must not call:")
+                for name, symbols in wheel.newest(asked.wheel, minor - 1).items():
+                    print(f"  {name}: {', '.join(symbols)}")
+        elif asked.verb == "wheel":
+            asked.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory() as scratch:
+                print(wheel.wheel(asked.folder, wheel.sources(Path(scratch))))
+        else:
+            version = versions.current() if asked.trial else versions.check()
+            if missing := [str(path) for path in asked.others if not path.is_file()]:
+                raise versions.NotReadyError(f"there is no wheel {', '.join(missing)}: see setup/platforms")
+            out = asked.out or versions.ROOT / "dist" / version
+            for path in build(out, version, asked.others):
+                print(f"{path.stat().st_size:>12,}  {path}")
+            print(f"\nTo publish: .venv/bin/twine upload {out}/reap_lab-{version}*.whl {out}/*.tar.gz")
+            print(f"and git push origin v{version}, with notes.md, the bill and SHA256SUMS beside the tag.")
+    except versions.NotReadyError as error:
+        print(f"release: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
