@@ -30,6 +30,7 @@ VERBS = {
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
     "fleet": ("reap.fleet.command", "Show what thousands of recordings allocate, by service, version, site."),
     "compare": ("reap.compare.command", "Compare allocators on a program."),
+    "sweep": ("reap.sweep.command", "Compare allocators on several programs, and on many machines."),
     "load": ("reap.load.command", "Make requests of a server at a fixed rate, and print their latency."),
     "tune": ("reap.tune.command", "Search an allocator's settings for those that suit a program."),
     "wall": ("reap.wall.command", "Find out where a program's time goes: is it at the allocator's wall?"),

@@ -77,6 +77,7 @@ VERSIONS = {
     "rss": 1,
     "scenario": 1,
     "soak": 1,
+    "sweep": 1,
     "workloads": 2,
 }
 """Of the schemas of what is no report. Raised when a field changes its meaning or goes."""

@@ -120,7 +120,7 @@ class Folder:
             if isinstance(error, OSError):
                 raise _cannot_make(path, error) from error
             raise
-        _lock(path, log)
+        lock(path, log)
         return cls(path, experiment, [], log)
 
     @classmethod
@@ -143,7 +143,7 @@ class Folder:
             raise ReapError(
                 f"{path}/runs.jsonl cannot be opened: {error.strerror}", "begin a new experiment"
             ) from error
-        _lock(path, log)
+        lock(path, log)
         runs, whole = read_runs(path / "runs.jsonl")
         log.truncate(whole)
         log.seek(whole)
@@ -240,8 +240,13 @@ def _has_had(what: str, more: str) -> ReapError:
 
 def append_line(log: FileIO, line: Record) -> None:
     """Writes a line of a log that is open unbuffered, and syncs it. Throws OSError."""
+    append_bytes(log, msgspec.json.encode(line))
+
+
+def append_bytes(log: FileIO, line: bytes) -> None:
+    """Writes a line that is encoded already, as `append_line`. Throws OSError."""
     # Unbuffered: what a full disk refuses must not come back when the log is closed.
-    rest = memoryview(msgspec.json.encode(line) + b"\n")
+    rest = memoryview(line + b"\n")
     while rest:
         rest = rest[log.write(rest) :]
     os.fsync(log.fileno())
@@ -317,7 +322,8 @@ def _write_synced(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
-def _lock(path: Path, log: FileIO) -> None:
+def lock(path: Path, log: FileIO) -> None:
+    """Takes the folder for this process until its log is closed. Throws ReapError where another has it."""
     try:
         fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -14,7 +14,7 @@ from reap.experiment import arms, pairing, requests, schedule, sequential, stati
 from reap.experiment.budget import LEAST_ROUNDS, SIMULATED, Budget, Cost, More
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
-from reap.experiment.records import Cell, Pairing
+from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.spec import COUNTERS
 from reap.experiment.starter import Starter
 from reap.launch.records import Outcome
@@ -109,6 +109,21 @@ class Runner:
             self._begin()
             return Cost(a_round=self._budget.a_round(), later=self._budget.later(self._more))
 
+    def begin(self) -> None:
+        """Runs the warm-ups that are left and settles the pairing, and no more. Throws what `run` throws."""
+        with stoppable(self._folder):
+            self._begin()
+
+    def one_round(self, number: int) -> list[Run]:
+        """Runs a single round after `begin`: a round alone, whichever others run elsewhere. Throws ReapError.
+
+        Empty where nothing is left to compare the baseline with.
+        """
+        if len(self.dropped) == len(self._arms) - 1:
+            return []
+        with stoppable(self._folder):
+            return self._a_round(number, number + 1)
+
     def _begin(self) -> None:
         begun = len(self._once.done) >= len(self._arms) * self._spec.warm_ups
         if not begun:
@@ -200,29 +215,36 @@ class Runner:
                 if number < statistics.LEAST_ROUNDS and not self.needed_budget:
                     self.notes.append(self._budget.too_small(number))
                 return
-            cells = schedule.a_round(self._living(number), number, self._spec.seed)
-            if self.pairing.method != "sequential":
-                self._round_together(cells, number, rounds)
-            else:
-                self._round(cells, number, rounds)
+            self._a_round(number, rounds)
         self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
 
-    def _round(self, cells: Sequence[Cell], number: int, rounds: int) -> None:
+    def _a_round(self, number: int, rounds: int) -> list[Run]:
+        cells = schedule.a_round(self._living(number), number, self._spec.seed)
+        if self.pairing.method != "sequential":
+            return self._round_together(cells, number, rounds)
+        return self._round(cells, number, rounds)
+
+    def _round(self, cells: Sequence[Cell], number: int, rounds: int) -> list[Run]:
         done = number * self._runs_a_round()
+        ended = []
         for place, cell in enumerate(cells):
             if cell.arm() in self.dropped:
                 continue
             self._listener.progress(
                 done + place, rounds * self._runs_a_round(), f"round {number + 1}, {self._label(cell)}"
             )
-            self._examine(cell, self._once.run(cell, warmup=False).outcome)
+            ended.append(self._once.run(cell, warmup=False))
+            self._examine(cell, ended[-1].outcome)
+        return ended
 
-    def _round_together(self, cells: Sequence[Cell], number: int, rounds: int) -> None:
+    def _round_together(self, cells: Sequence[Cell], number: int, rounds: int) -> list[Run]:
         each = self._runs_a_round()
         self._listener.progress(number * each, rounds * each, f"round {number + 1}, all at once")
         core = pairing.core(number, self._spec.seed) if self.pairing.method == "simultaneous" else None
-        for run in self._once.run_together(cells, core, self.pairing.private):
+        ended = self._once.run_together(cells, core, self.pairing.private)
+        for run in ended:
             self._examine(run.cell, run.outcome)
+        return ended
 
     @cached_property
     def _more(self) -> list[More]:

@@ -58,20 +58,21 @@ def run(folder: Folder, listener: Listener | None = None, rounds: int = 0) -> Fr
             widening=runner.widening,
         )
 
-    runner, profile = _runner(folder, listener or Listener(), rounds, lambda: analyse.decided(so_far()))
+    runner, profile = prepared(folder, listener or Listener(), rounds, lambda: analyse.decided(so_far()))
     runner.run()
     return msgspec.structs.replace(so_far(), decided=runner.decided)
 
 
 def cost(folder: Folder, listener: Listener | None = None) -> Cost:
     """Takes the size profile and runs the warm-ups, if they are not there yet. Throws as `run` does."""
-    runner, _ = _runner(folder, listener or Listener())
+    runner, _ = prepared(folder, listener or Listener())
     return runner.cost()
 
 
-def _runner(
+def prepared(
     folder: Folder, listener: Listener, rounds: int = 0, is_decided: Callable[[], bool] = lambda: False
 ) -> tuple[Runner, SizeProfile]:
+    """The runner of the experiment, and the size profile that litters its heaps. Throws ReapError."""
     plan = _fragment(folder.spec)
     profile = _profile(folder, plan, listener)
     for level in arms.levels(plan).values():

@@ -1,0 +1,155 @@
+"""What `reap sweep` puts together: the workers, the folder, the answer and its files."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from reap.base.errors import ExitCode, ReapError
+from reap.base.files import write_safely
+from reap.commandline import reporting
+from reap.commandline.experiments import Terminal
+from reap.commandline.progress import Bar
+from reap.sweep import analyse, cluster, export, folder, judge, plan, terminal, worker
+from reap.sweep import page as pages
+from reap.sweep.folder import SweepFolder
+from reap.sweep.pool import Here, Pool
+from reap.sweep.records import SweepResult
+from reap.sweep.run import Course, Driver
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The command line."""
+
+    plan: Path | None
+    resume: Path | None
+    output: Path | None
+    scheduler: str
+    ssh: str
+    local: int | None
+    slurm: int | None
+    pbs: int | None
+    lsf: int | None
+    json_file: Path | None
+    html_file: Path | None
+    parquet_file: Path | None
+    force: bool
+
+    @property
+    def places(self) -> list[str]:
+        """Where it is to run, by option; empty: here."""
+        names = ("scheduler", "ssh", "local", "slurm", "pbs", "lsf")
+        return [f"--{name}" for name in names if getattr(self, name)]
+
+
+def sweep(asked: Asked) -> int:
+    """Runs what is left, and answers from all that has ended. Throws ReapError."""
+    _require(asked)
+    with _opened(asked) as opened:
+        with Bar() as bar, _pool(asked, opened) as pool:
+            course = Driver(opened, pool, Terminal(bar)).run()
+        return _finish(asked, opened, course)
+
+
+def result_of(opened: SweepFolder, course: Course) -> SweepResult:
+    """What the blocks that have ended say."""
+    pairs = analyse.collected(folder.blocks(opened.path))
+    cells = opened.sweep.cells
+    return SweepResult(
+        cells=[each.name for each in cells],
+        baseline=cells[0].allocators[0].partition("=")[0],
+        blocks=pairs.blocks,
+        planned=max(course.planned, pairs.blocks),
+        hosts=len({host for _, host in pairs.facts}),
+        kinds=list(dict.fromkeys(kind for kind, _ in pairs.facts)),
+        machines=list(pairs.facts.values()),
+        effects=analyse.effects(pairs.of, cells),
+        worth=cells[0].worth,
+        dropped=list(pairs.dropped),
+        notes=[*course.problems, *course.notes],
+    )
+
+
+def _require(asked: Asked) -> None:
+    if (asked.plan is None) == (asked.resume is None):
+        raise ReapError(
+            "give either a plan or --resume",
+            "reap sweep plan.toml, or reap sweep --resume FOLDER",
+            ExitCode.USAGE,
+        )
+    if asked.resume is not None and asked.output is not None:
+        raise ReapError("--resume goes on in its own folder", "leave out --output", ExitCode.USAGE)
+    if len(asked.places) > 1:
+        raise ReapError(
+            f"{' and '.join(asked.places)} do not go together", "name one place to run", ExitCode.USAGE
+        )
+    reporting.refuse_existing(asked.json_file, asked.html_file, asked.parquet_file, force=asked.force)
+    reporting.require_file(asked.parquet_file)
+    if asked.parquet_file is not None:
+        export.require()
+    if asked.places:
+        cluster.require()
+
+
+def _opened(asked: Asked) -> SweepFolder:
+    if asked.plan is None:
+        assert asked.resume is not None  # noqa: S101 - one of the two was given
+        return SweepFolder.resume(asked.resume)
+    made = plan.sweep(plan.read(asked.plan), asked.plan.absolute().parent)
+    name = f"reap-{asked.plan.stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    return SweepFolder.create(asked.output or Path(name), made)
+
+
+@contextlib.contextmanager
+def _pool(asked: Asked, opened: SweepFolder) -> Iterator[Pool]:
+    if not asked.places:
+        try:
+            yield Here(opened.sweep)
+        finally:
+            worker.close()
+        return
+    if asked.scheduler:
+        made = cluster.scheduler(asked.scheduler)
+    elif asked.ssh:
+        made = cluster.ssh([each.strip() for each in asked.ssh.split(",") if each.strip()])
+    elif asked.local:
+        made = cluster.local(asked.local)
+    else:
+        system = asked.places[0].removeprefix("--")
+        made = cluster.jobs(system, getattr(asked, system))
+    with made as (client, count):
+        pool = cluster.Dask(client, opened.sweep, count, shared=bool(asked.local))
+        with contextlib.closing(pool):
+            yield pool
+
+
+def _finish(asked: Asked, opened: SweepFolder, course: Course) -> int:
+    result = result_of(opened, course)
+    answers = judge.judge(result)
+    if asked.html_file is not None:
+        page = pages.page(result, answers, ["reap", *sys.argv[1:]])
+        write_safely(asked.html_file, page.encode(), force=asked.force)
+    if asked.json_file is not None:
+        reporting.write_plain(
+            asked.json_file, "sweep", {"sweep": result, "answers": answers}, force=asked.force
+        )
+    if asked.parquet_file is not None:
+        export.write(asked.parquet_file, folder.blocks(opened.path), force=asked.force)
+    if result.blocks:
+        terminal.render(reporting.console(asked.json_file, asked.html_file), result, answers)
+    for each in result.notes if not result.blocks else ():
+        click.echo(f"reap: {each}", err=True)
+    if asked.html_file is not None:
+        reporting.say_written("the report", asked.html_file)
+    if asked.parquet_file is not None:
+        reporting.say_written("all runs", asked.parquet_file)
+    reporting.say_written("the blocks", opened.path)
+    if course.problems:
+        reporting.say_command("to run what is missing", ["reap", "sweep", "--resume", str(opened.path)])
+        return ExitCode.FAILED
+    return ExitCode.FAILED if result.dropped else ExitCode.OK

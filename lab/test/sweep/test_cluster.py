@@ -1,0 +1,202 @@
+"""A sweep on a real Dask cluster of processes: what is killed, what is lost, and what is the same as here."""
+
+import logging
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import distributed
+import pytest
+from lab.test.sweep import fakes
+
+from reap.base.errors import ReapError
+from reap.experiment.runner import Listener
+from reap.sweep import analyse, cluster, plan, staging
+from reap.sweep.folder import SweepFolder, blocks
+from reap.sweep.pool import Here
+from reap.sweep.run import Driver
+
+ROOT = Path(__file__).resolve().parents[3]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def four():
+    """A cluster of four processes and its client; a worker that is killed is started again."""
+    with cluster.local(4) as (client, count):
+        yield client, count
+
+
+def driven(four, path, sweep, work=fakes.work, ask=fakes.ask):
+    client, count = four
+    pool = cluster.Dask(client, sweep, count, shared=True, work=work, ask=ask)
+    pool.patience = 3.0
+    try:
+        with SweepFolder.create(path, sweep) as folder:
+            return Driver(folder, pool, Listener()).run()
+    finally:
+        pool.close()
+
+
+def ended(path):
+    return [done.block.id for done in blocks(path)]
+
+
+def intervals(path, sweep):
+    found = analyse.effects(analyse.collected(blocks(path)).of, sweep.cells)
+    of_kind = {(each.allocator, each.metric): each.kinds[0] for each in found}
+    return {key: (each.rounds, each.ratio.value, each.ratio.low) for key, each in of_kind.items()}
+
+
+def test_64_blocks_on_four_workers_give_the_intervals_of_one_after_another(four, tmp_path):
+    sweep = fakes.a_sweep(fakes.a_cell(rounds=64))
+    course = driven(four, tmp_path / "four", sweep, work=fakes.slow_work)
+    with SweepFolder.create(tmp_path / "one", sweep) as folder:
+        Driver(folder, Here(sweep, work=fakes.work, ask=fakes.ask), Listener()).run()
+    assert sorted(ended(tmp_path / "four")) == sorted(ended(tmp_path / "one"))
+    processes = {done.facts.worker for done in blocks(tmp_path / "four")}
+    assert len(processes) == 4
+    assert course.problems == []
+    there, here = intervals(tmp_path / "four", sweep), intervals(tmp_path / "one", sweep)
+    assert there.keys() == here.keys()
+    for key, (rounds, *figures) in here.items():
+        assert there[key][0] == rounds == 64
+        assert there[key][1:] == pytest.approx(figures, rel=1e-12)
+
+
+def test_a_worker_that_is_killed_loses_nothing(four, tmp_path):
+    """Its blocks are run by others, and each is counted once."""
+    mark = tmp_path / "killed"
+    four[0].run(fakes.set_variable, "REAP_TEST_MARK", str(mark))
+    course = driven(four, tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=32)), work=fakes.deadly_work)
+    assert mark.exists()
+    assert course.lost == 1
+    found = ended(tmp_path / "s")
+    assert len(found) == len(set(found)) == 32
+    four[0].wait_for_workers(4, timeout=60)
+
+
+def test_what_fails_on_a_worker_is_named_with_worker_and_cell(four, tmp_path):
+    sweep = fakes.a_sweep(fakes.a_cell("bad", 4), fakes.a_cell("good", 8))
+    course = driven(four, tmp_path / "s", sweep, work=fakes.failing_work)
+    assert len(ended(tmp_path / "s")) == 8
+    assert "worker" in course.problems[0]
+    assert "cell bad: prog: no such command in PATH (install)" in course.problems[0]
+
+
+def test_a_mistake_of_ours_on_a_worker_ends_the_sweep_with_a_message(four, tmp_path):
+    course = driven(four, tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=4)), work=fakes.raising_work)
+    assert any("ZeroDivisionError: of the test" in each for each in course.problems)
+
+
+def test_workers_of_another_version_are_refused(four, tmp_path):
+    course = driven(four, tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=2)), ask=fakes.ask_older)
+    assert len([each for each in course.problems if "it has reap 0.0.1" in each]) == 4
+
+
+def test_files_are_staged_by_content_once(four, tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    four[0].run(fakes.set_variable, "XDG_CACHE_HOME", str(cache))
+    (tmp_path / "text").write_text("of the test")
+    digest = plan.digest(tmp_path / "text")
+    sweep = fakes.a_sweep(fakes.a_cell(rounds=2, files={"text": digest}), directory=tmp_path)
+    driven(four, tmp_path / "s", sweep)
+    assert (staging.store() / digest).read_text() == "of the test"
+    (staging.store() / digest).write_text("kept")
+    driven(four, tmp_path / "t", sweep)
+    assert (staging.store() / digest).read_text() == "kept"
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch):
+    monkeypatch.setattr(cluster, "_CONNECTING", 0.5)
+    with pytest.raises(ReapError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9") as caught:
+        cluster.scheduler("tcp://127.0.0.1:9").__enter__()
+    assert "dask scheduler" in caught.value.hint
+
+
+def test_an_address_that_is_none(monkeypatch):
+    monkeypatch.setattr(cluster, "_CONNECTING", 0.5)
+    with pytest.raises(ReapError, match="no scheduler answers at nonsense://"):
+        cluster.scheduler("nonsense://").__enter__()
+
+
+def test_a_worker_without_the_resource_is_named(tmp_path):
+    made = distributed.LocalCluster(
+        n_workers=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
+    )
+    with made, cluster.scheduler(made.scheduler_address) as (client, count):
+        course = driven((client, count), tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=2)))
+    assert "it has no resource measure (start it so: dask worker" in course.problems[0]
+
+
+def test_jobs_of_a_batch_system_declare_the_resource():
+    made = cluster.job_cluster("slurm")
+    try:
+        script = made.job_script()
+    finally:
+        made.close()
+    assert "--resources measure=1" in script
+    assert "#SBATCH" in script
+
+
+def test_without_dask_there_is_one_message(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ReapError, match="the Python package distributed is not installed") as caught:
+        cluster.require()
+    assert "cluster.lock" in caught.value.hint
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from lab.test.sweep import fakes
+from reap.experiment.runner import Listener
+from reap.sweep import cluster
+from reap.sweep.folder import SweepFolder
+from reap.sweep.run import Driver
+if __name__ == "__main__":
+    with SweepFolder.resume(Path(sys.argv[1])) as folder, cluster.local(2) as (client, count):
+        pool = cluster.Dask(client, folder.sweep, count, work=fakes.slow_work, ask=fakes.ask)
+        Driver(folder, pool, Listener()).run()
+"""
+
+
+def test_a_driver_that_is_killed_leaves_no_worker_and_loses_nothing(tmp_path):
+    path = tmp_path / "s"
+    sweep = fakes.a_sweep(fakes.a_cell(rounds=400))
+    SweepFolder.create(path, sweep).close()
+    script = tmp_path / "drive.py"
+    script.write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen([sys.executable, script, path], env=environment, start_new_session=True)
+    until = time.monotonic() + 120
+    while len(ended(path)) < 5 and time.monotonic() < until:
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    before = ended(path)
+    assert len(before) >= 5
+    while (left := session_of(process.pid)) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert not left
+    with SweepFolder.resume(path) as folder:
+        Driver(folder, Here(sweep, work=fakes.work, ask=fakes.ask), Listener()).run()
+    found = ended(path)
+    assert found[: len(before)] == before
+    assert len(found) == len(set(found)) == 400
+
+
+def session_of(leader):
+    """The processes that a session still has."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader and fields[0] != "Z":
+            found.append(stat.parent.name)
+    return found

@@ -1,0 +1,160 @@
+"""`reap sweep` as a user calls it: real rounds of a small program, here and on a cluster."""
+
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pyarrow.parquet
+import pytest
+from lab.test.cli.schemas import assert_valid
+from programs import reap, reap_command
+
+from reap.sweep import folder
+
+PLAN = """
+allocators = ["glibc", "reap"]
+rounds = {rounds}
+[[programs]]
+command = ["./ours", "text"]
+files = ["ours", "text"]
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """What the machine's calibration and staged files are kept in, for all tests here."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch, cache):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    shutil.copy(shutil.which("cat"), tmp_path / "ours")
+    (tmp_path / "text").write_text("of the test\n" * 1000)
+    (tmp_path / "plan.toml").write_text(PLAN.format(rounds=3))
+    return tmp_path
+
+
+def ended(place):
+    return [done.block.round for done in folder.blocks(place / "s")]
+
+
+def test_a_plan_is_run_here_and_everything_is_written(place):
+    files = ["--json", "s.json", "--html", "s.html", "--export-parquet", "s.parquet"]
+    answer = reap("sweep", "plan.toml", "-o", "s", *files)
+    assert answer.returncode == 0, answer.stderr
+    assert "CPU time against glibc" in answer.stdout
+    assert "3 rounds on 1 machine of 1 kind" in answer.stdout
+    found = json.loads((place / "s.json").read_text())
+    assert_valid("sweep", found)
+    assert {each["allocator"] for each in found["sweep"]["effects"]} == {"glibc", "reap"}
+    (here,) = found["sweep"]["machines"]
+    assert here["machine"]["kernel"].startswith("Linux")
+    assert "comes with Reap" in here["allocators"]["reap"]
+    assert here["doctor"] or here["unfit"] == ""
+    page = (place / "s.html").read_text()
+    assert "<svg" in page
+    assert "CPU time by kind of machine and allocator" in page
+    table = pyarrow.parquet.read_table(place / "s.parquet").to_pylist()
+    assert len(table) == 9
+    assert {row["kernel"] for row in table} == {here["machine"]["kernel"]}
+    assert all(row["cpu_seconds"] > 0 and row["status"] == 0 for row in table)
+    again = reap("sweep", "--resume", "s", "--json", "-")
+    assert again.returncode == 0
+    assert json.loads(again.stdout) == found
+    assert ended(place) == [0, 1, 2]
+
+
+def test_a_typo_is_one_message(place):
+    (place / "plan.toml").write_text(PLAN.format(rounds=3).replace("rounds", "roudns"))
+    answer = reap("sweep", "plan.toml")
+    assert answer.returncode == 2
+    what, hint = answer.stderr.splitlines()
+    assert what == "reap: plan.toml has an unknown key 'roudns'"
+    assert hint.startswith("  did you mean rounds? the keys there are programs, allocators, levels, settings")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "give either a plan or --resume"),
+        (["plan.toml", "--resume", "s"], "give either a plan or --resume"),
+        (["--resume", "s", "-o", "t"], "leave out --output"),
+        (["plan.toml", "--local", "2", "--ssh", "a"], "--ssh and --local do not go together"),
+        (["missing.toml"], "missing.toml cannot be read"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(place, words, said):
+    answer = reap("sweep", *words)
+    assert answer.returncode == 2
+    assert said in answer.stderr
+    assert not (place / "s").exists()
+
+
+def test_a_program_that_is_not_there_is_named_with_its_cell(place):
+    more = '[[programs]]\ncommand = ["no-such-program-of-reap"]\n'
+    (place / "plan.toml").write_text(PLAN.format(rounds=2) + more)
+    answer = reap("sweep", "plan.toml", "-o", "s")
+    assert answer.returncode == 1
+    said = "here, cell no-such-program-of-reap: no-such-program-of-reap: no such command in PATH"
+    assert said in " ".join(answer.stdout.split())
+    assert "to run what is missing: reap sweep --resume" in answer.stderr
+    assert len(ended(place)) == 2
+
+
+def test_levels_are_compared_within_themselves(place):
+    text = PLAN.format(rounds=2).replace("rounds", 'levels = ["adv0", "adv1"]\nrounds')
+    (place / "plan.toml").write_text(text)
+    answer = reap("sweep", "plan.toml", "-o", "s", "--json", "s.json")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    effects = json.loads((place / "s.json").read_text())["sweep"]["effects"]
+    assert {each["level"] for each in effects if each["allocator"] == "reap"} == {"adv0", "adv1"}
+
+
+def test_a_kill_loses_the_running_round_alone(place):
+    (place / "plan.toml").write_text(PLAN.format(rounds=200))
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([*reap_command(), "sweep", "plan.toml", "-o", "s"], **quiet)
+    log = place / "s/blocks.jsonl"
+    until = time.monotonic() + 60
+    while not (log.exists() and log.stat().st_size) and time.monotonic() < until:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = ended(place)
+    assert before
+    sweep = json.loads((place / "s/sweep.json").read_text())
+    sweep["cells"][0]["rounds"] = max(before) + 3
+    (place / "s/sweep.json").write_text(json.dumps(sweep))
+    answer = reap("sweep", "--resume", "s")
+    assert answer.returncode == 0, answer.stderr
+    assert sorted(ended(place)) == list(range(max(before) + 3))
+
+
+@pytest.mark.slow
+@pytest.mark.timed
+def test_real_rounds_on_workers_say_what_those_here_say(place):
+    """Eight rounds on two workers and eight here: all are there, paired alike, and the intervals meet."""
+    (place / "plan.toml").write_text(PLAN.format(rounds=8))
+    found = {}
+    for where in ([], ["--local", "2"]):
+        name = "".join(where) or "here"
+        answer = reap("sweep", "plan.toml", *where, "-o", name, "--json", f"{name}.json")
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        found[name] = json.loads((place / f"{name}.json").read_text())["sweep"]
+    done = list(folder.blocks(place / "--local2"))
+    assert sorted(each.block.round for each in done) == list(range(8))
+    assert {each.facts.worker for each in done} == {"worker 0", "worker 1"}
+    assert {each.pairing.method for each in done} == {"simultaneous"}
+    intervals = [
+        next(each for each in swept["effects"] if each["allocator"] == "reap")["kinds"][0]["ratio"]
+        for swept in found.values()
+    ]
+    one, other = intervals
+    apart = abs(math.log(one["value"] / other["value"]))
+    assert apart < 3 * math.log(one["high"] / one["low"] * other["high"] / other["low"])
