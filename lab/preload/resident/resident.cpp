@@ -113,6 +113,13 @@ bool walk(reap_resident_walk &found, const uint64_t (&values)[REAP_RESIDENT_VALU
     return whole;
 }
 
+template <class Write>
+void publish(Write write) noexcept {
+    __atomic_fetch_add(&file->sequence, 1, __ATOMIC_ACQ_REL);
+    write();
+    __atomic_fetch_add(&file->sequence, 1, __ATOMIC_ACQ_REL);
+}
+
 void *poll_allocator(void *) {
     poller = thread_id();
     uint64_t next_walk = 0;
@@ -122,17 +129,16 @@ void *poll_allocator(void *) {
         statistics.read(values);
         const uint64_t cost = share * (thread_cpu_time() - begin);
         const uint64_t stamp = now();
-        reap_resident_walk found{};
-        bool walked = false;
+        publish([&] {
+            file->stamp = stamp;
+            memcpy(file->values, values, sizeof values);
+        });
+        // Afterwards: on a busy machine it may take seconds, in which most of the heap may be freed.
         if (statistics.kind() == REAP_RESIDENT_GLIBC && stamp >= next_walk) {
-            walked = walk(found, values);
+            reap_resident_walk found{};
+            if (walk(found, values)) publish([&] { file->walk = found; });
             next_walk = found.stamp + walk_share * found.duration;
         }
-        __atomic_fetch_add(&file->sequence, 1, __ATOMIC_ACQ_REL);
-        file->stamp = stamp;
-        memcpy(file->values, values, sizeof values);
-        if (walked) file->walk = found;
-        __atomic_fetch_add(&file->sequence, 1, __ATOMIC_ACQ_REL);
         if (!sleep_for(cost > interval ? cost : interval)) break;
     } while (true);
     __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);

@@ -13,7 +13,7 @@ from reap.base.errors import ReapError
 from reap.base.files import folder_for_programs
 from reap.launch import native_files, spawn
 from reap.launch.process import smaps
-from reap.launch.process.records import Moment
+from reap.launch.process.records import Moment, Said
 from reap.launch.records import Launch, Outcome
 from reap.rss import file
 
@@ -24,6 +24,9 @@ _SHARE = 20
 """Looking takes at most one part in so many of the time: many mappings are looked at less often."""
 _FIRST = 0.005
 """Seconds to the second look."""
+_LATE = 5.0
+"""Seconds, and twice the interval, that an answer may be old. On a busy machine our thread in the program
+waits for a CPU so long that most of the heap may be freed meanwhile."""
 _LAUNCHER = "reap-spawn"
 
 
@@ -37,7 +40,7 @@ def watch(pid: int, interval: float, seconds: float | None, take: Take, folder: 
     try:
         begun, image = smaps.begun(pid), smaps.executable(pid)
         for now in _ticks(interval, seconds):
-            moment = _look(pid, now, folder)
+            moment = _look(pid, now, folder, interval)
             if smaps.begun(pid) != begun:
                 return f"process {pid} ended, and its number is another's now"
             if smaps.executable(pid) != image:
@@ -103,19 +106,26 @@ class _Watcher:
             for now in _ticks(self._interval, None, self._end):
                 for pid in _measured():
                     with contextlib.suppress(smaps.EndedError, PermissionError):
-                        self._take(_look(pid, now, self._folder))
+                        self._take(_look(pid, now, self._folder, self._interval))
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for us
             self.failure = error
 
 
-def _look(pid: int, now: float, folder: Path | None) -> Moment:
+def without_late_values(said: Said | None, interval: float, now: float) -> Said | None:
+    """The same without its values where these are of long before `now`, in seconds of the monotonic clock."""
+    if said is None or now - said.stamp / 1e9 <= max(_LATE, 2 * interval):
+        return said
+    return msgspec.structs.replace(said, values={}, walk=None)
+
+
+def _look(pid: int, now: float, folder: Path | None, interval: float) -> Moment:
     """A process at this moment. Throws EndedError, or PermissionError."""
     text = smaps.mappings(pid)
     said = None
     # Not what is left of a program that this process was before, and that wrote there.
     number = smaps.number_within(pid) if folder else pid
     if folder and f"/{folder.name}/{number}\n" in text:
-        said = file.read(folder / str(number))
+        said = without_late_values(file.read(folder / str(number)), interval, time.monotonic())
     return Moment(pid=pid, seconds=now, kernel=smaps.parse(text), said=said)
 
 

@@ -38,9 +38,9 @@ REAL = {
     "find": "find /usr/include/linux -name '*.h' | sort | head -200",
     "awk": "seq 30000 | awk '{ sum[$1 % 97] += $1 } END { for (key in sum) print key, sum[key] }' | sort -n",
     "tight limits": "for limit in '-d 6000' '-s 64' '-v 40000' '-n 4'; do "
-    r"""(ulimit -S $limit; exec perl -e '$h{$_} = "x" x ($_ % 300) for 1..5000; print length(join "", %h), "\n"; """
-    r"""$p = fork // exit 4; waitpid $p, 0; print "$?\n"'); echo $?; done""",
-    "a look at itself": "grep -c libc /proc/self/maps | wc -l; LD_PRELOAD= env -u REAP_TRACE seq 3 | sort -r; "
+    r"""(ulimit -S $limit; exec perl -e '$h{$_} = "x" x ($_ % 300) for 1..5000; """
+    r"""print length(join "", %h), "\n"; $p = fork // exit 4; waitpid $p, 0; print "$?\n"'); echo $?; done""",
+    "a look at itself": "grep -c libc /proc/self/maps | wc -l; LD_PRELOAD= env -u REAP_TRACE seq 3; "
     "LD_PRELOAD=libm.so.6 perl -e 'print $ENV{LD_PRELOAD}'",
     "an exit code": "exit 42",
     "a signal": "kill -TERM $$",

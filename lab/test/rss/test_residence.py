@@ -15,6 +15,7 @@ from reap.rss import page as pages
 from reap.rss.commands import after
 from reap.rss.judge import judge
 from reap.rss.records import NAMES, Parts, Residence
+from reap.rss.watch import without_late_values
 
 MB = 1 << 20
 
@@ -338,3 +339,12 @@ def test_thinning_keeps_the_ends_and_the_largest():
     assert [thin[0].seconds, thin[-1].seconds] == [0, 4999]
     assert 1234 in [each.seconds for each in thin]
     assert analyse.thinned(moments[:100], 100) == moments[:100]
+
+
+def test_an_answer_of_long_ago_is_not_taken_for_one_of_now():
+    said = Said(kind="glibc", provider="", stamp=10 * 10**9, values={"used": 1})
+    assert without_late_values(said, 0.1, now=14.9) == said
+    assert without_late_values(said, 60.0, now=100.0) == said
+    late = without_late_values(said, 0.1, now=15.1)
+    assert (late.values, late.kind) == ({}, "glibc")
+    assert without_late_values(None, 0.1, now=1.0) is None
