@@ -85,9 +85,8 @@ def test_one_that_is_installed_is_found_by_name(shop, tmp_path):
     assert "next: reap compare --allocators glibc,mine -- CMD" in done.stderr
     assert shop.reap("path", "mine").stdout.strip() == str(shop.root / "mine/1.0")
     assert shop.reap("--json", str(tmp_path / "list.json")).returncode == 0
-    (found,) = (
-        each for each in msgspec.json.decode((tmp_path / "list.json").read_bytes()) if each["name"] == "mine"
-    )
+    listed = msgspec.json.decode((tmp_path / "list.json").read_bytes())["allocators"]
+    (found,) = (each for each in listed if each["name"] == "mine")
     assert found["library"] == str(shop.root / "mine/1.0/libmine.so")
     assert (found["version"], found["crate"]) == ("1.0", "mine-sys 0.1.0")
     assert shop.root.stat().st_mode & 0o777 == 0o700

@@ -23,7 +23,14 @@ RESIDENCE = {
     "judged": [],
     "settings": [],
 }
-DRAG = {"command": "a <b>", "notes": [], "rows": [], "left_out": 0, "processes": []}
+DRAG = {
+    "command": "a <b>",
+    "verdict": ["Drag is 1.2."],
+    "notes": [],
+    "rows": [],
+    "left_out": 0,
+    "processes": [],
+}
 
 
 @pytest.fixture(scope="module")

@@ -145,7 +145,6 @@ def test_a_port_in_use() -> None:
         (("--server", "cat {port}", "--load", "true"), "--server requires --ready"),
         ((*words(), "--drag"), "--drag does not go with --server"),
         ((*words(), "--requests"), "--requests does not go with --server"),
-        ((*words(), "--pairing", "sliced"), "--pairing sliced does not go with --server"),
         ((*words(), "--", "true"), "another one is given: true"),
         ((*words(), "--resume", "there"), "it takes no"),
     ],

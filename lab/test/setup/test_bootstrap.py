@@ -101,7 +101,9 @@ def test_the_demo_needs_neither_browser_nor_clang(machine):
 @pytest.mark.parametrize("page", ["README.md", "docs/library/install.md"])
 def test_the_library_is_installed_as_the_page_has_it(page, tmp_path):
     lines = re.findall(
-        r"^    (cmake -S .*|cmake --build build.*|cmake --install .*)$", (ROOT / page).read_text(), re.MULTILINE
+        r"^    (cmake -S .*|cmake --build build.*|cmake --install .*)$",
+        (ROOT / page).read_text(),
+        re.MULTILINE,
     )
     assert len(lines) == 3
     for line in lines:

@@ -140,8 +140,8 @@ def test_a_box_is_as_wide_as_what_was_allocated_below_it(opened: Opened) -> None
     labels = page.js(f"{FRAMES}.map(f => f.getAttribute('aria-label'))")
     assert "parse: 60 % (5.86 KiB)" in labels
     page.until(lambda: "parse" in page.js(f"{FRAMES}.map(f => f.textContent).join('|')"))
-    widths = page.js(f"{FRAMES}.map(f => f.querySelector('rect').getBoundingClientRect().width)")
-    assert max(widths) > 800
+    widths = f"{FRAMES}.map(f => f.querySelector('rect').getBoundingClientRect().width)"
+    page.until(lambda: max(page.js(widths)) > 800)
 
 
 def test_each_measure_that_has_something_can_be_shown(opened: Opened) -> None:
@@ -368,15 +368,15 @@ def test_runtime_functions_can_be_hidden(opened: Opened) -> None:
 def test_from_the_bottom_up_the_outermost_is_lowest(opened: Opened) -> None:
     page = opened("timed")
     page.find(".flame .upwards").click()
-    places = page.js(
+    bottoms = (
         f"Object.fromEntries({FRAMES}.map(f => [d3.select(f).datum().data.name,"
         " f.getBoundingClientRect().bottom]))"
     )
-    end = page.js("document.querySelector('.boxes').getBoundingClientRect().bottom")
-    begin = page.js("document.querySelector('.boxes').getBoundingClientRect().top")
-    assert places["all"] == pytest.approx(end, abs=2)
+    chart = "document.querySelector('.boxes').getBoundingClientRect()"
+    page.until(lambda: abs(page.js(bottoms)["all"] - page.js(f"{chart}.bottom")) <= 2)
+    places = page.js(bottoms)
     assert places["all"] > places["main"] > places["parse"] > places["allocate"]
-    assert places["allocate"] == pytest.approx(begin + 20, abs=2), "no empty rows above it"
+    assert places["allocate"] == pytest.approx(page.js(f"{chart}.top") + 20, abs=2), "no empty rows above it"
 
 
 def test_the_table_is_saved_as_csv_as_it_is_shown(opened: Opened) -> None:

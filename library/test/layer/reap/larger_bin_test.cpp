@@ -41,7 +41,7 @@ TEST(ReapLargerBin, HasAnObjectOfTheNextSizesUpToAThirdLarger) {
 // With the last one back in untouched memory, the next allocation of that size took the slow path.
 TEST(ReapLargerBin, TheLastSmallObjectIsAtHandAgain) {
     if (reap::checked || reap::hardened) GTEST_SKIP() << "a free is checked there";
-    Reap<> reap(reap::ReapOptions{.largest_run = 64});
+    Reap<reap::CachedSuperblocks, 16> reap(reap::ReapOptions{.largest_run = 64});
     void *const first = reap.allocate(64);
     reap.deallocate_small(first);
     EXPECT_EQ(reap.try_allocate_from_bin(64), first);
