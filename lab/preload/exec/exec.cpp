@@ -60,8 +60,10 @@ void find(Function &slot, const char *name) noexcept {
     static char copy[kMaxPath]; // programs overwrite their environment to show a title
     Dl_info self{};
     const char *last = getenv(kLastPreload);
-    if (last != nullptr && strlen(last) < sizeof copy) {
-        last_path = strcpy(copy, last);
+    const size_t length = last != nullptr ? strlen(last) : sizeof copy;
+    if (length < sizeof copy) {
+        memcpy(copy, last, length); // what is behind it is zero
+        last_path = copy;
     } else if (dladdr(reinterpret_cast<const void *>(&start), &self) != 0) {
         last_path = self.dli_fname;
     }
