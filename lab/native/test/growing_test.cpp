@@ -278,4 +278,21 @@ TEST(Growing, AddsUpToTheWhole) {
     }
 }
 
+// Found by fuzz-read-trace: the lag behind a damaged clock is a double that no integer holds.
+TEST(Growing, AClockBeyondEveryIntegerHidesWhatIsNew) {
+    TraceBuilder trace; // of 2^64 ticks in a nanosecond
+    trace.header().finished = 0;
+    trace.header().end_ticks = UINT64_MAX;
+    trace.header().start_monotonic_ns = 1;
+    trace.header().end_monotonic_ns = 2;
+    trace.process(getpid());
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, definitions(), false);
+    trace.block(REAP_BLOCK_EVENTS, {}, Payload().alloc(10, 0x100, 100, 1), false);
+    Growing growing(trace.write());
+    EXPECT_FALSE(growing.update(kAll, false));
+    EXPECT_EQ(growing.now().objects, 0u);
+    EXPECT_FALSE(growing.update(kAll, true));
+    EXPECT_EQ(growing.now().objects, 1u);
+}
+
 } // namespace

@@ -24,8 +24,10 @@ bool Growing::update(uint64_t most, bool last) {
     file_.find_new_blocks();
     find_images();
     Images ended = take_ended(last);
-    const auto lag = static_cast<uint64_t>(kLagSeconds * all_.totals().ticks_per_second);
-    const uint64_t horizon = last ? kNoLimit : ticks_now(file_.header().clock) - lag;
+    const uint64_t now = ticks_now(file_.header().clock);
+    const double lag = kLagSeconds * all_.totals().ticks_per_second; // beyond every integer if it is damaged
+    const uint64_t seen = lag < static_cast<double>(now) ? now - static_cast<uint64_t>(lag) : 0;
+    const uint64_t horizon = last ? kNoLimit : seen;
     file_.update(ended);
     find_images();
     if (last) ended.merge(take_ended(true));
