@@ -60,9 +60,9 @@ void find(Function &slot, const char *name) noexcept {
     static char copy[kMaxPath]; // programs overwrite their environment to show a title
     Dl_info self{};
     const char *last = getenv(kLastPreload);
-    const size_t length = last != nullptr ? strlen(last) : sizeof copy;
-    if (length < sizeof copy) {
-        memcpy(copy, last, length); // what is behind it is zero
+    const size_t size = last != nullptr ? strlen(last) + 1 : 0;
+    if (size != 0 && size <= sizeof copy) {
+        memcpy(copy, last, size);
         last_path = copy;
     } else if (dladdr(reinterpret_cast<const void *>(&start), &self) != 0) {
         last_path = self.dli_fname;
