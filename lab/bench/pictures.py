@@ -55,6 +55,21 @@ SOAK = [
     *("--server", 'redis-server --port {port} --save ""', "--ready", "tcp"),
     *("--load", "redis-benchmark -p {port} -q -t lpush -n 10000", "--hours", "0.1", "--html", "soak.html"),
 ]
+SWEEP = """
+allocators = ["glibc", "jemalloc", "mimalloc", "tcmalloc"]
+[[programs]]
+name = "perl-hash"
+command = ["perl", "-e", "my %h; $h{$_} = $_ x 3 for 1 .. 50000"]
+[[programs]]
+name = "perl-list"
+command = ["perl", "-e", "my @l = map { [$_] } 1 .. 100000"]
+[[settings]]
+name = "usual"
+[[settings]]
+name = "huge pages"
+environment = { GLIBC_TUNABLES = "glibc.malloc.hugetlb=1" }
+"""
+FLEET = ["fleet", "fleet", "--by", "version", "--compare", "1.4", "1.5", "--html", "fleet.html"]
 PERL_HASH = "my %h; $h{$_} = $_ x 3 for 1 .. 200000"
 
 
@@ -79,6 +94,8 @@ PICTURES = {
     "diff": Picture(["diff", "--html", "diff.html", "full.reap", "less.reap"], [], "diff.html", 1000),
     "check": Picture(CHECK, [*SERVER[:3], "1"], "check.html", 640, stdin=True),
     "compare": Picture(["compare", "--html", "compare.html"], SERVER, "compare.html", 1000, stdin=True),
+    "sweep": Picture(["sweep", "plan.toml", "-o", "s1", "--html", "sweep.html"], [], "sweep.html", 900),
+    "fleet": Picture(FLEET, [], "fleet.html", 900),
     "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 950, stdin=True),
     "rss": Picture(["rss", "--html", "rss.html"], ["perl", "-e", PERL_HELD], "rss.html", 1000),
     "soak": Picture(SOAK, [], "soak.html", 900),
@@ -120,6 +137,15 @@ def prepare(folder: Path) -> None:
     make(recorded, folder)
     every_stack = Picture(["record", "-d", "full", "-o", "full.reap"], [*SERVER[:3], "1"], "", 0, stdin=True)
     make(every_stack, folder)
+    (folder / "plan.toml").write_text(SWEEP)
+    (folder / "fleet").mkdir()
+    for version, kind in ("1.4", "per-request"), ("1.5", "less"):
+        labels = ["--label", "service=shop", "--label", f"version={version}"]
+        file = f"{version}.reap"
+        make(
+            Picture(["record", "-o", file, *labels], ["./server", kind, "1", "20"], "", 0, stdin=True), folder
+        )
+        make(Picture(["export", "--to", "fleet", "-o", "fleet/", file], [], "", 0), folder)
     improved = Picture(
         ["record", "-d", "full", "-o", "less.reap"], ["./server", "less", "1", "1"], "", 0, stdin=True
     )
