@@ -94,7 +94,9 @@ PICTURES = {
     "diff": Picture(["diff", "--html", "diff.html", "full.reap", "less.reap"], [], "diff.html", 1000),
     "check": Picture(CHECK, [*SERVER[:3], "1"], "check.html", 640, stdin=True),
     "compare": Picture(["compare", "--html", "compare.html"], SERVER, "compare.html", 1000, stdin=True),
-    "sweep": Picture(["sweep", "plan.toml", "-o", "s1", "--html", "sweep.html"], [], "sweep.html", 900),
+    "sweep": Picture(
+        ["sweep", "plan.toml", "-o", "s1", "--html", "sweep.html"], [], "sweep.html", 760, at="h2"
+    ),
     "fleet": Picture(FLEET, [], "fleet.html", 900),
     "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 950, stdin=True),
     "rss": Picture(["rss", "--html", "rss.html"], ["perl", "-e", PERL_HELD], "rss.html", 1000),
@@ -139,13 +141,11 @@ def prepare(folder: Path) -> None:
     make(every_stack, folder)
     (folder / "plan.toml").write_text(SWEEP)
     (folder / "fleet").mkdir()
-    for version, kind in ("1.4", "per-request"), ("1.5", "less"):
+    for version, kind in [("1.4", "per-request"), ("1.5", "less")] * 3:
         labels = ["--label", "service=shop", "--label", f"version={version}"]
-        file = f"{version}.reap"
-        make(
-            Picture(["record", "-o", file, *labels], ["./server", kind, "1", "20"], "", 0, stdin=True), folder
-        )
-        make(Picture(["export", "--to", "fleet", "-o", "fleet/", file], [], "", 0), folder)
+        shop = ["./server", kind, "1", "20"]
+        make(Picture(["record", "-f", "-o", "shop.reap", *labels], shop, "", 0, stdin=True), folder)
+        make(Picture(["export", "--to", "fleet", "-o", "fleet/", "shop.reap"], [], "", 0), folder)
     improved = Picture(
         ["record", "-d", "full", "-o", "less.reap"], ["./server", "less", "1", "1"], "", 0, stdin=True
     )
