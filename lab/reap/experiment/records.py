@@ -191,15 +191,9 @@ class Spread(Record):
     """From start to start, beside that: their address-space layouts, and what else a start decides."""
 
 
-class Comparison(Record):
-    """Allocators compared on one program."""
+class InRounds(Record, frozen=True, kw_only=True):
+    """What is known of a program that was measured in paired rounds."""
 
-    workload: str
-    command: list[str]
-    baseline: str
-    rounds: int
-    sides: list[Side]
-    """The allocators, the baseline not among them, in the order they were asked for."""
     noise: dict[str, Ratio]
     """By metric: the baseline against itself, paired in the same rounds. What is within it is noise."""
     exit_code: int
@@ -209,11 +203,22 @@ class Comparison(Record):
     stopped_early: bool = False
     """Whether the budget ended before all rounds were run."""
     decided: bool = False
-    """Whether rounds ended because every allocator was decided, by intervals that allow for it."""
+    """Whether rounds ended because every ratio that counts was decided, by intervals that allow for it."""
     widening: float = 1.0
     """Width of its intervals in intervals for a fixed number of rounds."""
     worth: float = WORTH
     """The smallest change that matters, as a fraction of 1."""
+
+
+class Comparison(InRounds, frozen=True, kw_only=True):
+    """Allocators compared on one program."""
+
+    workload: str
+    command: list[str]
+    baseline: str
+    rounds: int
+    sides: list[Side]
+    """The allocators, the baseline not among them, in the order they were asked for."""
     round_seconds: float = 0.0
     """What a round takes; 0 where that is unknown."""
     needed_budget: float = 0.0

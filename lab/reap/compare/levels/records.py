@@ -3,8 +3,7 @@
 from typing import Literal
 
 from reap.base.records import Estimate, Record
-from reap.experiment.records import HugePages, Laid, Ratio
-from reap.experiment.sequential import WORTH
+from reap.experiment.records import HugePages, InRounds, Laid, Ratio
 from reap.launch.litter.level import Level
 from reap.launch.litter.records import Order
 from reap.launch.records import Misses
@@ -112,7 +111,7 @@ class LayoutBias(Record):
     """CPU time, a ratio a layout, to the layout that comes by itself."""
 
 
-class Fragmented(Record):
+class Fragmented(InRounds, frozen=True, kw_only=True):
     """A program on fragmented heaps: every variant, allocator and level, and the data behind it."""
 
     workload: str
@@ -146,17 +145,6 @@ class Fragmented(Record):
     layout_bias: list[LayoutBias]
     failed_controls: list[FailedControl]
     """Those that failed; they have no ratio in `controls` and `layout_bias`."""
-    noise: dict[str, Ratio]
-    """By metric: the baseline against itself, paired in the same rounds."""
-    exit_code: int
-    stdout_varies: bool
-    stopped_early: bool = False
-    decided: bool = False
-    """Whether rounds ended because every ratio was decided, by intervals that allow for it."""
-    widening: float = 1.0
-    """Width of its intervals in intervals for a fixed number of rounds."""
-    worth: float = WORTH
-    """The smallest change that matters, as a fraction of 1."""
     notes: list[str] = []
 
     @property
