@@ -1,7 +1,6 @@
 """`reap live`: watch a program's allocations while it runs."""
 
 import contextlib
-import importlib
 import os
 import signal
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
+from reap.base import packages
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline.errors import complain
 
@@ -275,10 +275,4 @@ def _interrupting(send: "Callable[[signal.Signals], None]") -> Iterator[None]:
 
 
 def _require_textual() -> None:
-    try:
-        importlib.import_module("textual")
-    except ImportError as error:
-        raise ReapError(
-            "the Python package textual is not installed; the view of reap live requires it",
-            f"{sys.executable} -m pip install 'textual>=3', or use --plain",
-        ) from error
+    packages.require("textual", "the view of reap live", "textual>=3", otherwise=", or use --plain")

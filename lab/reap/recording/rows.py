@@ -3,9 +3,7 @@
 A row for each site, and one for the whole recording, whose `function` is null. Requires pyarrow.
 """
 
-import importlib
 import os
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +11,7 @@ from typing import Any
 
 from reap import native
 from reap.allocators import elf
-from reap.base.errors import ReapError
+from reap.base import packages
 from reap.base.text import printable
 from reap.recording.analyse.profile import profile
 from reap.recording.analyse.sites import Frame, names, sites, telling
@@ -29,14 +27,8 @@ _MOST_SITES = 500
 
 def arrow(what: str) -> ModuleType:
     """The package pyarrow, with its part for Parquet. Throws ReapError that `what` requires it."""
-    try:
-        importlib.import_module("pyarrow.parquet")
-        return importlib.import_module("pyarrow")
-    except ImportError as error:
-        raise ReapError(
-            f"the Python package pyarrow is not installed; {what} requires it",
-            f"{sys.executable} -m pip install 'pyarrow>=18'",
-        ) from error
+    packages.require("pyarrow.parquet", what, "pyarrow>=18")
+    return packages.require("pyarrow", what, "pyarrow>=18")
 
 
 def schema(pyarrow: ModuleType) -> Any:  # noqa: ANN401 - of a package without types

@@ -6,7 +6,6 @@ workers have with the scheduler, which costs less than to gather them one by one
 """
 
 import contextlib
-import importlib
 import logging
 import os
 import queue
@@ -21,6 +20,7 @@ from typing import Any
 import msgspec
 
 import reap
+from reap.base import packages
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import decode
 from reap.sweep import staging, worker
@@ -328,10 +328,5 @@ def _distributed() -> Any:  # noqa: ANN401 - a module
 
 
 def _package(name: str) -> Any:  # noqa: ANN401 - a module
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ReapError(
-            f"the Python package {error.name} is not installed; a sweep on a cluster requires it",
-            f"{sys.executable} -m pip install 'asyncssh>=2.14' 'dask-jobqueue>=0.9' 'distributed>=2025.1'",
-        ) from error
+    wanted = ("asyncssh>=2.14", "dask-jobqueue>=0.9", "distributed>=2025.1")
+    return packages.require(name, "a sweep on a cluster", *wanted)

@@ -4,15 +4,13 @@ Nothing is fetched: the database opens no file but its own, and extensions are n
 """
 
 import contextlib
-import importlib
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from reap.base import packages
 from reap.base.errors import ReapError
 from reap.fleet.records import Skipped
 from reap.fleet.run.files import ROWS, UnreadableError, batches
@@ -37,22 +35,11 @@ from batch where function is not null
 """
 
 
-def duckdb() -> ModuleType:
-    """The package. Throws ReapError where it is not installed."""
-    try:
-        return importlib.import_module("duckdb")
-    except ImportError as error:
-        raise ReapError(
-            "the Python package duckdb is not installed; reap fleet requires it",
-            f"{sys.executable} -m pip install 'duckdb>=1.2'",
-        ) from error
-
-
 class Store:
     """Rows, each recording once; `query` answers questions of them."""
 
     def __init__(self, folder: Path) -> None:
-        self._duckdb = duckdb()
+        self._duckdb = packages.require("duckdb", "reap fleet", "duckdb>=1.2")
         self._arrow = rows.arrow("reap fleet")
         settings = {
             "memory_limit": _MEMORY,
