@@ -41,7 +41,7 @@ def test_a_checkout_that_is_gone_is_not_named(tmp_path, installed_from):
 
 
 def test_from_a_wheel_pip_takes_that_file(tmp_path, installed_from):
-    wheel = tmp_path / "reap_lab-0.1.0-cp312-abi3-manylinux_2_39_x86_64.whl"
+    wheel = tmp_path / "reap_lab-0.1.0-cp311-abi3-manylinux_2_35_x86_64.whl"
     wheel.touch()
     installed_from(wheel.as_uri())
     assert installation.again() == f"{sys.executable} -m pip install --force-reinstall {wheel}"
