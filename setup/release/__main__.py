@@ -26,8 +26,8 @@ import versions
 import wheel
 
 PYTHON, GLIBC = "cp311-abi3", 35
-"""Of the wheel: the stable ABI of the oldest Python, and the newest minor version of glibc 2 that it may need,
-which all platforms of docs/how-to/install.md have."""
+"""Of the wheel: the stable ABI of the oldest Python, and the newest minor version of glibc 2 that it may
+need, which all platforms of docs/how-to/install.md have."""
 
 
 def build(out: Path, version: str, others: list[Path]) -> list[Path]:
