@@ -12,7 +12,7 @@
 #endif
 
 /* In ticks; about 8 ns. */
-static inline uint64_t reap_ticks(void) {
+static inline uint64_t reap_ticks(void) { // NOLINT(modernize-redundant-void-arg): it is C, too
 #if defined(__x86_64__)
     return __rdtsc();
 #elif defined(__aarch64__)
@@ -26,7 +26,7 @@ static inline uint64_t reap_ticks(void) {
 
 /* The same once what comes before it has been done: a block that is freed here and reallocated on another
  * core must not appear to be allocated first. */
-static inline uint64_t reap_ticks_after(void) {
+static inline uint64_t reap_ticks_after(void) { // NOLINT(modernize-redundant-void-arg): as above
 #if defined(__x86_64__)
     unsigned processor;
     return __rdtscp(&processor);

@@ -129,7 +129,7 @@ class Dask:
             self._client.id,
             cell,
             msgspec.json.encode(block),
-            key=f"{block.id}@{uuid.uuid4().hex}",
+            key=f"{_TOPIC}-{uuid.uuid4().hex}",  # the scheduler keeps what is before the digits for ever
             workers=[address],
             resources={MEASURE: 1},
             pure=False,

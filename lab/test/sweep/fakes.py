@@ -151,6 +151,11 @@ def standing(answer, standing):
     return msgspec.structs.replace(answer, standing=standing)
 
 
+def prefixes(dask_scheduler):
+    """Names of which a scheduler keeps totals for as long as it runs."""
+    return list(dask_scheduler.task_prefixes)
+
+
 def set_variable(name, value):
     """For a worker: methods of os.environ are copied with what they belong to."""
     os.environ[name] = value

@@ -68,6 +68,13 @@ def test_64_blocks_on_four_workers_give_the_intervals_of_one_after_another(four,
         assert there[key][1:] == pytest.approx(figures, rel=1e-12)
 
 
+def test_a_scheduler_keeps_nothing_of_rounds_that_ended(four, tmp_path):
+    driven(four, tmp_path / "one", fakes.a_sweep(fakes.a_cell(rounds=8)))
+    before = four[0].run_on_scheduler(fakes.prefixes)
+    driven(four, tmp_path / "two", fakes.a_sweep(fakes.a_cell("other", rounds=64)))
+    assert four[0].run_on_scheduler(fakes.prefixes) == before
+
+
 def test_a_worker_that_is_killed_loses_nothing(four, tmp_path):
     """Its blocks are run by others, and each is counted once."""
     mark = tmp_path / "killed"
