@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reap.base.errors import ExitCode, ReapError
+from reap.commandline.redact import redacting
 
 if TYPE_CHECKING:
     from reap import native
@@ -38,7 +39,7 @@ _MEASURES = ("allocations", "bytes", "peak", "temporary", "live-at-exit")
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@click.option("--redact", is_flag=True, help="Leave command lines, folders and users out of the files.")
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def diff(
     before: Path,
@@ -47,7 +48,6 @@ def diff(
     limits: tuple[str, ...],
     json_file: Path | None,
     html_file: Path | None,
-    redact: bool,
     force: bool,
 ) -> int:
     """Show what grew and shrank between two recordings of two builds.
@@ -68,7 +68,7 @@ def diff(
     found = _difference(before, after, by, allowed)
     title = f"{found.before.program} before and after"
     answer = Answer(title=title, command=found.after.command, parts=[DifferencePart(difference=found)])
-    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force, redact=redact)
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render(reporting.console(json_file, html_file), found)
     reporting.say_files(json=json_file, html=html_file)
     exceeded = [budget.text for budget in found.budgets if budget.verdict == "exceeded"]

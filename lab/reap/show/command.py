@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from reap.commandline.redact import redacting
+
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -11,11 +13,9 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@click.option(
-    "--redact", is_flag=True, help="Leave command lines, folders, source and users out of the files."
-)
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
-def show(file: Path, json_file: Path | None, html_file: Path | None, redact: bool, force: bool) -> int:
+def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool) -> int:
     """Show what a recording contains.
 
     Counts, sizes, lifetimes, live and resident memory over time, where allocations come from, and the share
@@ -44,7 +44,7 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, redact: boo
         parts += [FlamePart(flame=graph)] if graph else []
         parts += [SourcePart(source=source)] if source else []
     answer = Answer(title=title, command=profile.command, parts=parts)
-    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force, redact=redact)
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render(reporting.console(json_file, html_file), profile)
     reporting.say_files(json=json_file, html=html_file)
     if profile.attached is not None and profile.processes:
