@@ -213,6 +213,9 @@ struct reap_requests {
 /* A record: one tag byte, then fields. Varints are LEB128, at most 10 bytes.
  *
  *   stamp    varint: ticks since the stamp before it in this block (the first: since base_ticks)
+/* So many frames of a stack are walked, innermost first; of a deeper one the others are missing. */
+#define REAP_MOST_FRAMES 128u
+
  *   address  varint: the difference to the address before it in this block (the first: to 0), folded so that
  *            multiples of 16 are short: m = |d|; fold = (m >> 4) | ((m & 15) << 53); fold * 2 + (d < 0)
  *   string   varint length, then that many bytes (UTF-8 by habit, any bytes by right)

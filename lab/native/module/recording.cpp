@@ -270,6 +270,8 @@ class Recording {
         return frame_rows(definitions_, symbols_, image, stack);
     }
 
+    [[nodiscard]] IncompleteStacks incomplete() const { return incomplete_stacks(summary_, definitions_); }
+
     CallTree calls(double least) { return call_tree(summary_, definitions_, symbols_, least); }
 
     void events(const CallTree &tree, size_t most, const nb::typed<nb::callable, void(EventRows)> &take) {
@@ -423,6 +425,14 @@ void bind_totals(const nb::module_ &m) {
 void bind_request_counts(const nb::module_ &m) {
     nb::class_<PerRequest>(m, "PerRequest", "A quantity over marked requests.")
         .def_ro("total", &PerRequest::total, "Of all requests together.")
+void bind_incomplete_stacks(const nb::module_ &m) {
+    nb::class_<IncompleteStacks>(m, "IncompleteStacks",
+                                 "How many allocations have a stack that does not reach its thread's begin.")
+        .def_ro("all", &IncompleteStacks::all)
+        .def_ro("ended", &IncompleteStacks::ended, "In code that belongs to no module, or there is none.")
+        .def_ro("cut", &IncompleteStacks::cut, "It is as deep as stacks are walked, or deeper.");
+}
+
         .def_ro("p50", &PerRequest::p50)
         .def_ro("p99", &PerRequest::p99)
         .def_ro("max", &PerRequest::max);
@@ -441,6 +451,7 @@ void bind_recording(const nb::module_ &m) {
     bind_request_counts(m);
     bind_damage(m);
     bind_instruction_samples(m);
+    bind_incomplete_stacks(m);
     nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,
                       const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &>(),
@@ -469,6 +480,7 @@ void bind_recording(const nb::module_ &m) {
         .def(
             "calls", &Recording::calls, "least"_a = 0.0,
             "Which stacks allocated, as a tree of calls. Frames of which no measure, callees included, is at "
+        .def("incomplete", &Recording::incomplete)
             "least the share `least` of its total are merged into their callers.")
         .def("events", &Recording::events, "tree"_a, "most"_a, "take"_a,
              "Read the events again and call `take` with EventRows of at most `most` events, until the last. "
