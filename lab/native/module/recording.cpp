@@ -375,7 +375,10 @@ void bind_header(const nb::module_ &m) {
         .def_ro("seconds", &Header::seconds, "To its end, or to the last event.")
         .def_prop_ro(
             "attached", [](const Header &header) { return header.attached != 0; },
-            "It was made from outside of a running process; `attach` says how.")
+            "It was made from outside of its processes; `attach` says how.")
+        .def_prop_ro(
+            "from_start", [](const Header &header) { return header.attached == REAP_ATTACHED_FROM_START; },
+            "Attached before the program executed its first instruction.")
         .def_prop_ro("attach", [](const Header &header) { return header.attach; });
 }
 
@@ -422,9 +425,6 @@ void bind_totals(const nb::module_ &m) {
         .def_ro("calls", &Summary::calls, "By enum reap_call.");
 }
 
-void bind_request_counts(const nb::module_ &m) {
-    nb::class_<PerRequest>(m, "PerRequest", "A quantity over marked requests.")
-        .def_ro("total", &PerRequest::total, "Of all requests together.")
 void bind_incomplete_stacks(const nb::module_ &m) {
     nb::class_<IncompleteStacks>(m, "IncompleteStacks",
                                  "How many allocations have a stack that does not reach its thread's begin.")
@@ -433,6 +433,9 @@ void bind_incomplete_stacks(const nb::module_ &m) {
         .def_ro("cut", &IncompleteStacks::cut, "It is as deep as stacks are walked, or deeper.");
 }
 
+void bind_request_counts(const nb::module_ &m) {
+    nb::class_<PerRequest>(m, "PerRequest", "A quantity over marked requests.")
+        .def_ro("total", &PerRequest::total, "Of all requests together.")
         .def_ro("p50", &PerRequest::p50)
         .def_ro("p99", &PerRequest::p99)
         .def_ro("max", &PerRequest::max);
@@ -448,10 +451,10 @@ void bind_incomplete_stacks(const nb::module_ &m) {
 void bind_recording(const nb::module_ &m) {
     bind_header(m);
     bind_totals(m);
+    bind_incomplete_stacks(m);
     bind_request_counts(m);
     bind_damage(m);
     bind_instruction_samples(m);
-    bind_incomplete_stacks(m);
     nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,
                       const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &>(),
@@ -477,10 +480,10 @@ void bind_recording(const nb::module_ &m) {
         .def("requests", &Recording::requests)
         .def("stacks", &Recording::stacks, "most"_a)
         .def("frames", &Recording::frames, "image"_a, "stack"_a)
+        .def("incomplete", &Recording::incomplete)
         .def(
             "calls", &Recording::calls, "least"_a = 0.0,
             "Which stacks allocated, as a tree of calls. Frames of which no measure, callees included, is at "
-        .def("incomplete", &Recording::incomplete)
             "least the share `least` of its total are merged into their callers.")
         .def("events", &Recording::events, "tree"_a, "most"_a, "take"_a,
              "Read the events again and call `take` with EventRows of at most `most` events, until the last. "

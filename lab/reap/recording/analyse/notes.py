@@ -65,7 +65,8 @@ def _attached(header: native.Header) -> list[str]:
         return []
     seen = header.attach
     first = "all figures are estimates from windows of time, and lifetimes and what is in use are not known"
-    said = [f"Recorded from a running process: {first}."]
+    whom = "by uprobes from its start" if header.from_start else "from a running process"
+    said = [f"Recorded {whom}: {first}."]
     if seen.slowed:
         most = (
             f"In {seen.slowed} of {seen.windows} windows the probes took nine tenths of the CPU time or more"
@@ -222,7 +223,6 @@ def _few(whole: native.Totals, depth: str, *, attached: bool = False) -> list[st
     return []
 
 
-def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
 def _incomplete(stacks: native.IncompleteStacks) -> list[str]:
     share = (stacks.ended + stacks.cut) / stacks.all if stacks.all else 0.0
     if share < _FEW_STACKS:
@@ -233,6 +233,7 @@ def _incomplete(stacks: native.IncompleteStacks) -> list[str]:
     return [f"{said}: {ended} end in code without unwind tables, {jit}; {cut} are deeper than 128 functions."]
 
 
+def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
     """Resident memory that malloc does not account for is often a pool that hides allocations from us."""
     resident = max((size for _, size in recording.resident()), default=0)
     live = whole.in_use.max_bytes
