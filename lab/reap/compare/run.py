@@ -229,7 +229,7 @@ def _ratios(
         return {}
     before = [baseline[number].outcome for number in rounds]
     after = [own[number].outcome for number in rounds]
-    together = any(baseline[number].together for number in rounds)
+    first = baseline[rounds[0]]
     return {
         metric.name: statistics.compare(
             metric,
@@ -239,5 +239,5 @@ def _ratios(
             worth=spec.worth,
         )
         for metric in metrics.known([*before, *after])
-        if not (together and metric.alone) and (spec.server is None or metric.name in SERVED)
+        if metrics.says(metric, first) and (spec.server is None or metric.name in SERVED)
     }

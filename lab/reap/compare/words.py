@@ -84,11 +84,21 @@ def _served(held: Pairing) -> str:
         )
     if held.method == "sliced":
         return (
-            "The servers of a round took turns of 20 to 50 ms on all cores, each with its load: throughput "
-            "and latency were not compared."
+            "The servers of a round took turns of 20 to 50 ms on all cores, each with its load, "
+            f"{_by(held)}: throughput and latency were not compared."
         )
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"The servers of a round ran one after another{why}."
+
+
+def _by(held: Pairing) -> str:
+    """What makes turns, and why runs take turns where that was not asked for."""
+    how = (
+        "by the freezer of cgroups"
+        if held.turns == "freezer"
+        else "by SIGSTOP and SIGCONT (no cgroup can be made here)"
+    )
+    return f"{how}, since {printable(held.reason)}" if held.reason else how
 
 
 def paired(held: Pairing) -> str:
@@ -100,7 +110,10 @@ def paired(held: Pairing) -> str:
     if held.method == "sliced":
         where = ", ".join(map(printable, held.private.folders)) if held.private else ""
         view = f", each with a private copy-on-write view of {where}" if where else ""
-        return f"Runs of a round took turns of 20 to 50 ms on all cores{view}: wall time was not compared."
+        return (
+            f"Runs of a round took turns of 20 to 50 ms on all cores{view}, {_by(held)}: "
+            "wall time is that of a run's own turns."
+        )
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"Runs of a round were made one after another{why}."
 

@@ -14,6 +14,7 @@ from reap.launch.records import Misses, Outcome, Private
 Verdict = Literal["better", "worse", "equivalent", "inconclusive"]
 HugePages = Literal["", "off", "on"]
 Method = Literal["simultaneous", "sliced", "sequential"]
+Turns = Literal["", "freezer", "signals"]
 Asked = Literal["auto", "simultaneous", "sliced", "sequential"]
 
 
@@ -23,7 +24,9 @@ class Pairing(Record):
     method: Method = "sequential"
     """At the same time on one core, in short turns on all cores, or one after another."""
     reason: str = ""
-    """Why one after another, where that was not asked for."""
+    """Why one after another or in turns, where that was not asked for."""
+    turns: Turns = ""
+    """What makes the turns: the freezer of cgroups, or SIGSTOP and SIGCONT where no cgroup can be made."""
     private: Private | None = None
     """The folders of which each run has a copy-on-write view for itself, where copies would meet there."""
 
@@ -124,6 +127,8 @@ class Run(Record):
     warmup: bool = False
     together: bool = False
     """Whether it shared its core, or took turns, with the other runs of its round."""
+    in_turns: bool = False
+    """Whether it took turns: then its wall time is that of its own turns."""
     seconds: float = 0.0
     """What the run took in all, its preparation and clean-up included."""
     laid: Laid | None = None

@@ -121,8 +121,6 @@ def specify(
     images = [path for each in variants for path in _files(each.program)]
     images += _files(server.load) if server else []
     held = {each.name: getattr(conditions, each.name) for each in fields(conditions)}
-    if fragmented is not None:
-        held["pairing"] = "sequential"
     return Spec(
         workload=workload.name,
         variant=workload.variant,

@@ -47,7 +47,14 @@ def render(console: Console, result: Fragmented, verdict: FragmentVerdict) -> No
         _controls(console, result)
     for problem in words.problems(result):
         console.print(Text(f"  {problem}", style="yellow"))
-    said = (words.BELOW_ONE, compared.INCONCLUSIVE, *words.deciding(result), compared.NOISE, words.MEMORY)
+    said = (
+        compared.paired(result.pairing),
+        words.BELOW_ONE,
+        compared.INCONCLUSIVE,
+        *words.deciding(result),
+        compared.NOISE,
+        words.MEMORY,
+    )
     for line in said:
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if result.exit_code:
