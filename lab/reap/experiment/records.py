@@ -18,6 +18,9 @@ Turns = Literal["", "freezer", "signals"]
 Asked = Literal["auto", "simultaneous", "sliced", "sequential"]
 
 
+Witnessed = Literal["", "counters", "callgrind"]
+
+
 class Pairing(Record):
     """How the runs of a round are paired."""
 
@@ -215,6 +218,16 @@ class InRounds(Record, frozen=True, kw_only=True):
     """The smallest change that matters, as a fraction of 1."""
 
 
+class Witness(Record):
+    """Instructions in user mode, of one run of each: beside time a second witness, with hardly any noise."""
+
+    by: Witnessed
+    """The processor's counters, or callgrind."""
+    baseline: int
+    counts: dict[str, int]
+    """By the names of the sides that did as the baseline does."""
+
+
 class Comparison(InRounds, frozen=True, kw_only=True):
     """Allocators compared on one program."""
 
@@ -239,6 +252,8 @@ class Comparison(InRounds, frozen=True, kw_only=True):
     """Of a server that is loaded several times a start: how far its CPU time strays."""
     against: dict[str, list[str]] = {}
     """Commands by the names of their sides, where commands are compared and not allocators."""
+    witness: Witness | None = None
+    """Where it was asked for."""
     scanned: bool = False
     """Whether those differ in the value of a parameter: output is not compared."""
     notes: list[str] = []

@@ -62,7 +62,7 @@ class Starter:
             self._launch(cell, variant, probe=probe), naming.name(cell, "w" if probe else "r")
         )
         if cell.level == BARE:
-            return Started(outcome=spawn.run(launch))
+            return Started(outcome=_run_bare(cell, launch))
         litter, image = self._litters[cell.level], variant.program.image
         if cell.simulated and self._spec.fragment is not None:
             littered, misses = callgrind.run(launch, litter, self._spec.fragment.caches)
@@ -127,6 +127,13 @@ class Starter:
         if self._spec.tune is not None:
             launch = _filled(launch)
         return _moved(launch, cell.layout) if cell.layout else launch
+
+
+def _run_bare(cell: Cell, launch: Launch) -> Outcome:
+    """A run without a litter, in which instructions are counted where the cell says so."""
+    if cell.simulated:
+        return callgrind.instructions(launch)
+    return spawn.run(counters.counting(launch, cell.counted) if cell.counted else launch)
 
 
 def _switched(launch: Launch, allocator: Allocator) -> Launch:
