@@ -26,7 +26,10 @@ VERBS = {
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
     "show": ("reap.show.command", "Show what a recording contains."),
     "live": ("reap.live.command", "Watch a program's allocations while it runs."),
-    "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
+    "diff": (
+        "reap.diff.command",
+        "Show what grew and shrank from one build to another.",
+    ),
     "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
     "fleet": ("reap.fleet.command", "Show what thousands of recordings allocate, by service, version, site."),

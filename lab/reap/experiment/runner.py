@@ -255,7 +255,7 @@ class Runner:
         """One sampled run an arm; where misses are asked for, one for each event, or in simulated caches."""
         plan = self._spec.fragment
         if plan is None:
-            return []
+            return self._witness()
         wanted = arms.wanted(self._spec, plan)
         more = [More("sampled runs", [schedule.sampled(arm) for arm in wanted])]
         if plan.caches == COUNTERS:
@@ -266,6 +266,15 @@ class Runner:
             simulated = [schedule.simulated(arm) for arm in wanted]
             more.append(More("runs in simulated caches", simulated, SIMULATED))
         return more
+
+    def _witness(self) -> list[More]:
+        """One run an arm in which its instructions are counted, where that is asked for."""
+        if not self._spec.witness:
+            return []
+        if self._spec.witness == COUNTERS:
+            cells = [schedule.counted(arm, "instructions") for arm in self._arms]
+            return [More("runs in which the processor counts instructions", cells)]
+        return [More("runs under callgrind", [schedule.simulated(arm) for arm in self._arms], SIMULATED)]
 
     def _once_more(self, more: More) -> None:
         cells = [cell for cell in more.cells if cell.arm() not in self.dropped]

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from reap.commandline.redact import redacting
 from reap.sweep import places
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -20,6 +21,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--resume", type=_FOLDER, help="Resume the sweep in this folder; PLAN is omitted.")
 @click.option("--json", "json_file", type=_FILE, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_FILE, help="Write a report as one HTML file.")
+@redacting
 @click.option("--export-parquet", "parquet_file", type=_FILE, help="Write all runs as one Parquet file.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that exist.")
 def sweep(**given: Any) -> int:  # noqa: ANN401 - click's; Asked takes it
