@@ -7,11 +7,13 @@ import click
 
 from reap.answer import files
 from reap.answer.records import Answer
+from reap.base import redact
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import write_safely
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
+from reap.commandline.redact import redacting
 from reap.compare import against, experiments, export, scan, words
 from reap.compare import run as comparing
 from reap.compare import servers as fitting
@@ -34,6 +36,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.command()
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@redacting
 @click.option("--export-csv", "csv_file", type=_PATH, help="Write the ratios as CSV; - is standard output.")
 @click.option("--export-markdown", "markdown_file", type=_PATH, help="Write the ratios as a Markdown table.")
 @click.option("--details", is_flag=True, help=_DETAILS)
@@ -134,7 +137,7 @@ def _finish(
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     for path, made in zip(tables, (export.as_csv, export.as_markdown), strict=True):
         if path is not None:
-            write_safely(path, made(comparison).encode(), force=force)
+            write_safely(path, made(redact.shared(comparison)).encode(), force=force)
     console = reporting.console(json_file, html_file, *tables)
     if details:
         render_tables(console, comparison)

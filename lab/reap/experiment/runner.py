@@ -124,6 +124,10 @@ class Runner:
         with stoppable(self._folder):
             return self._a_round(number, number + 1)
 
+    def cells(self, number: int) -> list[Cell]:
+        """What a round is of, after `begin`."""
+        return schedule.a_round(self._living(number), number, self._spec.seed)
+
     def _begin(self) -> None:
         begun = len(self._once.done) >= len(self._arms) * self._spec.warm_ups
         if not begun:
@@ -219,7 +223,7 @@ class Runner:
         self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
 
     def _a_round(self, number: int, rounds: int) -> list[Run]:
-        cells = schedule.a_round(self._living(number), number, self._spec.seed)
+        cells = self.cells(number)
         if self.pairing.method != "sequential":
             return self._round_together(cells, number, rounds)
         return self._round(cells, number, rounds)

@@ -113,7 +113,7 @@ def specify(
     where = str(Path(workload.directory or ".").absolute())
     found = programs.resolve(command, directory=where)
     alone = fragmented is not None or tune is not None or bool(against)
-    ordered = _baseline_first(allocators, baseline, alone=alone)
+    ordered = baseline_first(allocators, baseline, alone=alone)
     libraries = [each.library for each in ordered if each.library]
     if libraries or fragmented or (not against and all(not each.environment for each in ordered)):
         for each in (found, *(variant.program for variant in against)):
@@ -214,7 +214,11 @@ def _caches(asked: str) -> tuple[str, list[str]]:
     return "machine", [note]
 
 
-def _baseline_first(allocators: list[Allocator], baseline: str, *, alone: bool) -> list[Allocator]:
+def baseline_first(allocators: list[Allocator], baseline: str, *, alone: bool) -> list[Allocator]:
+    """These with the baseline before the others; glibc need not be named. Throws ReapError.
+
+    It may be `alone` where something else is compared.
+    """
     named = {each.name: each for each in allocators}
     if baseline not in named:
         if baseline != DEFAULT:

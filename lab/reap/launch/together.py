@@ -60,13 +60,21 @@ class Gate(contextlib.AbstractContextManager["Gate"]):
     def __exit__(self, *_: object) -> None:
         self._close(*self._held)
 
-    def open(self, count: int) -> None:
-        """Releases so many launchers when all are ready. Throws ReapError where one ends before."""
+    def wait(self, count: int) -> None:
+        """Until so many launchers are ready. Throws ReapError where one ends before."""
         self._close(*self.passed)
         for _ in range(count):
             if not os.read(self._ready, 1):
                 raise ReapError("a launcher ended before its program was ready", "run `reap doctor`")
+
+    def release(self) -> None:
+        """Starts the programs of all launchers, which are ready."""
         self._close(self._release)
+
+    def open(self, count: int) -> None:
+        """Releases so many launchers when all are ready. Throws ReapError where one ends before."""
+        self.wait(count)
+        self.release()
 
     def _close(self, *descriptors: int) -> None:
         self._held.difference_update(descriptors)
