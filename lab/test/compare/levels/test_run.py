@@ -17,7 +17,7 @@ from reap.allocators import catalog
 from reap.base.errors import ReapError
 from reap.base.records import exactly
 from reap.compare.levels import run as levels_run
-from reap.experiment import arms
+from reap.experiment import arms, pairing
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE
 from reap.experiment.specify import Conditions, specify
@@ -282,6 +282,15 @@ def test_littered_arms_run_at_the_same_time_and_each_by_its_own_litter(tmp_path)
     assert laid[BARE] is None
     assert laid["adv0"] == 0
     assert laid["adv3"] == laid["3x0"] == 60_000
+    assert len(rounds) == 2 * 9
     naive = result.arm("naive", "glibc", "adv3")
     assert naive.littered
     assert 0.2 < naive.slowdown["cpu"].ratio.value < 20
+
+
+def test_many_littered_arms_do_not_share_a_core(tmp_path):
+    how = fragmented(layouts=2, naive_environment={"NAIVE": "1"})
+    with Folder.create(tmp_path / "e", spec_of("glibc", how, pairing="auto")) as folder:
+        settled = pairing.settle(folder, 13, list, print)
+    assert settled.method == "sequential"
+    assert "a round has 13 runs" in settled.reason
