@@ -81,7 +81,7 @@ struct reap_file_header {
     uint32_t native_only; /* 1: stacks have no Python functions, but the interpreter's own calls */
     uint32_t max_blocks;  /* from this block on no events are written; 0: no limit */
     uint64_t stop_ticks;  /* (atomic) where the first thread stopped for that */
-    uint32_t attached;    /* 1: made from outside of a running process: see `attach` */
+    uint32_t attached;    /* enum reap_attached: whether it was made from outside, see `attach` */
     uint32_t label_bytes; /* of the labels at REAP_LABELS_OFFSET; 0 in recordings without */
     struct {
         uint64_t windows;        /* how often calls were watched, ... */
@@ -96,6 +96,12 @@ struct reap_file_header {
         uint64_t broken; /* samples whose stack does not reach the thread's first function */
     } attach; /* Of an attached recording. Its counters are estimates, each sample says itself what it stands
                  for, and when blocks are freed is not known. */
+};
+
+enum reap_attached {
+    REAP_ATTACHED_NOT = 0,       /* the recorder was in the program */
+    REAP_ATTACHED_RUNNING = 1,   /* of a process that ran already */
+    REAP_ATTACHED_FROM_START = 2 /* of a program since its first instruction */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };
@@ -207,6 +213,9 @@ struct reap_requests {
 
 /* The unit of a sample that says itself how many allocations it stands for. */
 #define REAP_WEIGHT_UNIT 1024u
+
+/* So many frames of a stack are walked, innermost first; of a deeper one the others are missing. */
+#define REAP_MOST_FRAMES 128u
 
 /* A block has so many places for stacks; each is 0 where the block begins. */
 #define REAP_STACK_PLACES 256u

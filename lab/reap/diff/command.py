@@ -136,7 +136,7 @@ def _difference(before: Path, after: Path, by: "Measure", allowed: "list[Allowed
     for path, recording in zip((before, after), recordings, strict=True):
         if recording.header().attached:
             raise ReapError(
-                f"{path} was recorded from a running process: what is in use is not known",
+                f"{path} was recorded from outside (--pid, --via uprobe): what is in use is not known",
                 "compare recordings of whole runs: reap record -o FILE -- CMD",
                 ExitCode.USAGE,
             )

@@ -100,7 +100,7 @@ def export(file: Path, form: str, measure: "Measure | None", output: Path | None
 
 
 def _require_known(recording: "native.Recording", file: Path, form: str, measure: "Measure | None") -> None:
-    """Throws ReapError for what a recording of a running process, or one in triage, does not say."""
+    """Throws ReapError for what a recording from outside, or one in triage, does not say."""
     from reap import native
 
     header = recording.header()
@@ -119,7 +119,7 @@ def _require_known(recording: "native.Recording", file: Path, form: str, measure
         or measure not in (None, *known)
     ):
         raise ReapError(
-            f"{file} was recorded from a running process: only allocations and bytes are known",
+            f"{file} was recorded from outside (--pid, --via uprobe): only allocations and bytes are known",
             f"reap export --to {'speedscope' if form in _WITHOUT_MEASURE else form} --of bytes {file}",
             ExitCode.USAGE,
         )

@@ -55,7 +55,9 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render(reporting.console(json_file, html_file), profile)
     reporting.say_files(json=json_file, html=html_file)
-    if profile.attached is not None and profile.processes:
+    if profile.attached is not None and profile.attached.from_start and profile.command:
+        reporting.say_next(["reap", "wall", "--", *profile.command])
+    elif profile.attached is not None and profile.processes:
         reporting.say_next(["reap", "wall", "--pid", str(profile.processes[0].pid)])
     elif profile.command:
         reporting.say_next(["reap", "compare", *_again(file, profile.command)])

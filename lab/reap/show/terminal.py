@@ -35,7 +35,8 @@ def render(console: Console, profile: Profile) -> None:
     samples = units.whole(profile.samples)
     depth = "every event" if profile.depth == "full" else f"triage: counts exact, ~ from {samples} samples"
     if profile.attached is not None:
-        depth = f"of a running process: all figures from {samples} samples"
+        whom = "by uprobes" if profile.attached.from_start else "of a running process"
+        depth = f"{whom}: all figures from {samples} samples"
     console.print(Text(f"Recorded over {units.duration(profile.seconds)} ({depth})", style="bold"))
     console.print(Text(f"  {printable(shlex.join(profile.command))}", style="dim"), soft_wrap=True)
     _totals(console, profile)

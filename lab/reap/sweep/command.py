@@ -6,24 +6,15 @@ from typing import Any
 import click
 
 from reap.commandline.redact import redacting
+from reap.sweep import places
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-_COUNT = click.IntRange(min=1)
 
 
 @click.command()
 @click.argument("plan", required=False, type=_FILE)
-@click.option("--local", type=_COUNT, metavar="N", help="Run on N worker processes of this machine.")
-@click.option("--scheduler", default="", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
-@click.option(
-    "--ssh", default="", metavar="HOSTS", help="Run on these hosts, separated by commas, started by ssh."
-)
-@click.option(
-    "--slurm", type=_COUNT, metavar="N", help="Run in N jobs of SLURM, as jobqueue.yaml describes them."
-)
-@click.option("--pbs", type=_COUNT, metavar="N", help="Run in N jobs of PBS.")
-@click.option("--lsf", type=_COUNT, metavar="N", help="Run in N jobs of LSF.")
+@places.options
 @click.option(
     "-o", "--output", type=_FOLDER, help="Folder for the runs (default: a new reap-PLAN-TIME here)."
 )
@@ -55,4 +46,4 @@ def sweep(**given: Any) -> int:  # noqa: ANN401 - click's; Asked takes it
     """  # noqa: D301 - click wants the character itself
     from reap.sweep import steps
 
-    return steps.sweep(steps.Asked(**given))
+    return steps.sweep(steps.Asked(places=places.Places.taken(given), **given))
