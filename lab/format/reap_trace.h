@@ -128,7 +128,8 @@ struct reap_block_header {
     uint32_t sequence;      /* 0, 1, 2, ... within (image, thread, kind) */
     uint64_t base_ticks;    /* stamps in the block are differences, starting here */
     uint32_t thread;        /* number of the thread within its image; one that begins after another has ended
-                               may go on under its number, so that short-lived threads do not fill the file */
+                               may go on under its number (a REAP_MARK_THREAD says so), so that short-lived threads
+                               do not fill the file */
     uint32_t committed;     /* (release store) bytes of payload that are whole */
     uint64_t checksum;      /* XXH3-64 of the payload up to `committed`, seeded with `image`; if sealed */
     uint64_t reserved;
@@ -255,8 +256,8 @@ enum reap_tag {
                               REAP_WEIGHT_UNIT, and the address is 0: unknown */
     REAP_TAG_SAMPLE_END = 0x50, /* stamp, address, duration in ticks, thread number and thread bytes of the
                                  freeing thread: a sampled allocation was freed */
-    REAP_TAG_MARK = 0x60,       /* reserved for marks: stamp, kind, id, string */
-    REAP_TAG_STRING = 0x70,     /* reserved for interned strings: id, string */
+    REAP_TAG_MARK = 0x60,   /* stamp, enum reap_mark, fields by its kind: what is no call of the allocator */
+    REAP_TAG_STRING = 0x70, /* reserved for interned strings: id, string */
     REAP_TAG_LATENCY =
         0x80, /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
     REAP_TAG_RESIDENT = 0x90, /* stamp, pid, resident bytes */
@@ -270,6 +271,11 @@ enum reap_tag {
         0xd0,            /* pid, enum reap_unrecorded, string executable: a process of the tree of which
                            nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
     REAP_TAG_CODE = 0xe0 /* enum reap_code, fields by its kind: code that is in no module */
+};
+
+enum reap_mark {
+    REAP_MARK_THREAD = 1 /* tid: a thread goes on under the number of one that has ended; what follows in the
+                            stream is its own */
 };
 
 /* Code that is in no module of the loader. */

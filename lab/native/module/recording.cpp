@@ -274,8 +274,9 @@ class Recording {
 
     CallTree calls(double least) { return call_tree(summary_, definitions_, symbols_, least); }
 
-    void events(const CallTree &tree, size_t most, const nb::typed<nb::callable, void(EventRows)> &take) {
-        read_event_rows(file_, definitions_, summary_, tree, most,
+    void events(const CallTree &tree, size_t most, const nb::typed<nb::callable, void(EventRows)> &take,
+                bool matched) {
+        read_event_rows(file_, definitions_, summary_, tree, most, matched,
                         [&take](EventRows &&rows) { take(std::move(rows)); });
     }
 
@@ -485,9 +486,11 @@ void bind_recording(const nb::module_ &m) {
             "calls", &Recording::calls, "least"_a = 0.0,
             "Which stacks allocated, as a tree of calls. Frames of which no measure, callees included, is at "
             "least the share `least` of its total are merged into their callers.")
-        .def("events", &Recording::events, "tree"_a, "most"_a, "take"_a,
-             "Read the events again and call `take` with EventRows of at most `most` events, until the last. "
-             "`tree` is of `calls(0)`; the nodes of events are in it.")
+        .def(
+            "events", &Recording::events, "tree"_a, "most"_a, "take"_a, "matched"_a = false,
+            "Read the events again and call `take` with EventRows of at most `most` events, until the last. "
+            "`tree` is of `calls(0)`; the nodes of events are in it. With `matched` a free in full depth has "
+            "the size and the node of its block.")
         .def("slices", &Recording::slices, "tree"_a, "groups"_a, "count"_a,
              "Read the events again: what each thread allocated from each group of nodes of `tree`, in "
              "`count` "
