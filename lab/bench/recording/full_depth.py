@@ -43,7 +43,7 @@ def main() -> int:
         subprocess.run(["gcc", *flags, "-o", deep, DEEP], check=True)
         launch = Launch(argv=[str(deep), str(turns), str(BLOCKS)], program=str(deep))
         events = 2 * turns
-        print(f"{'recorder':<19} {'alone':>9} {'recorded':>9}  ratio [95 % CI]       added  bytes an event")
+        print(f"{'recorder':<27} {'alone':>9} {'recorded':>9}  ratio [95 % CI]       added  bytes an event")
         trace = folder / "trace.reap"
 
         def alone() -> float:
@@ -54,7 +54,7 @@ def main() -> int:
 
         held = row("reap", alone, reap, rounds, events, trace)
         packed = native.compress_file(str(trace)) / events
-        print(f"{'':<19} {packed:.2f} bytes an event with --compress", flush=True)
+        print(f"{'':<27} {packed:.2f} bytes an event with --compress", flush=True)
         held = held and packed <= 3
         if (heaptrack := shutil.which("heaptrack")) is not None:
             output = folder / "heaptrack"
@@ -98,7 +98,8 @@ def in_python(folder: Path, memray: str, heaptrack: str | None, turns: int, roun
         recorders["heaptrack"] = [heaptrack, "--output", str(written), python]
 
     def added(words: list[str]) -> float:
-        return cost([*words, str(script), str(turns)]) - cost([*words, str(script), "1"])
+        little = cost([*words, str(script), "1"])
+        return cost([*words, str(script), str(turns)]) - little  # whose file is kept
 
     for name, words in recorders.items():
         file = Path(f"{written}.zst") if name == "heaptrack" else written
@@ -119,7 +120,7 @@ def row(
     bare, other = (sorted(side)[len(pairs) // 2] for side in zip(*pairs, strict=True))
     size = written.stat().st_size / events if written.exists() else float("nan")
     print(
-        f"{name:<19} {bare / 1e9:>8.3f}s {other / 1e9:>8.3f}s  {ratio.value:.2f} "
+        f"{name:<27} {bare / 1e9:>8.3f}s {other / 1e9:>8.3f}s  {ratio.value:.2f} "
         f"[{ratio.low:.2f}, {ratio.high:.2f}]  {(other - bare) / events:>6.1f} ns  {size:.2f}",
         flush=True,
     )

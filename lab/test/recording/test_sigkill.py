@@ -46,8 +46,8 @@ def kill_at_random(folder, seed):
             process.kill()
     finally:
         kill_programs(process.pid)
-        if process.poll() is None and victim == "program":
-            process.wait(timeout=60)
+        if victim == "program":  # which may not have begun: then as soon as it does
+            wait_until(lambda: kill_programs(process.pid) or process.poll() is not None)
         process.kill()
         process.wait()
         wait_until(lambda: not programs(process.pid))
