@@ -3,8 +3,8 @@
     .venv/bin/python lab/bench/recorder.py [ROUNDS [WORD...]]    those whose name has one of the words
 
 On the demo's programs, whose bar is 1.05, on a loop that does nothing but malloc and free, whose bar is 1.3,
-and on a program that does nothing but fork, or begin threads, whose bar is 1.5; the loop also in full depth,
-which has no bar yet.
+and on a program that does nothing but fork, or begin threads, whose bar is 1.5. In full depth perl, gcc and
+CPython, whose bar is 1.15, and the loop, which has none.
 """
 
 import os
@@ -25,6 +25,13 @@ from reap.workloads import preparation
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOP = ROOT / "lab" / "preload" / "test" / "malloc_loop.c"
+JSON = """
+import json
+rows = [{"name": f"row {i}", "values": list(range(i % 40))} for i in range(20000)]
+for _ in range(3):
+    assert json.loads(json.dumps(rows)) == rows
+"""
+"""A program for CPython, whose pymalloc serves its small objects."""
 PROCESSES = ROOT / "lab" / "test" / "targets" / "processes.c"
 
 
@@ -63,6 +70,10 @@ def programs(loop: Path, processes: Path, words: list[str]) -> list[tuple[str, L
             environment=ready.environment,
         )
         found.append((name, launch, "triage", 1.05, 0))
+        if name != "sed":
+            found.append((f"{name}, full", launch, "full", 1.15, 0))
+    python = Launch(argv=["/usr/bin/python3", "-c", JSON], program="/usr/bin/python3")
+    found.append(("python3, full", python, "full", 1.15, 0))
     only = Launch(argv=[str(loop), "50000000"], program=str(loop))
     found.append(("malloc and free alone", only, "triage", 1.3, 0))
     little = Launch(argv=[str(loop), "300000"], program=str(loop))

@@ -81,7 +81,7 @@ struct reap_file_header {
     uint32_t native_only; /* 1: stacks have no Python functions, but the interpreter's own calls */
     uint32_t max_blocks;  /* from this block on no events are written; 0: no limit */
     uint64_t stop_ticks;  /* (atomic) where the first thread stopped for that */
-    uint32_t attached;    /* 1: made from outside of a running process: see `attach` */
+    uint32_t attached;    /* enum reap_attached: whether it was made from outside, see `attach` */
     uint32_t label_bytes; /* of the labels at REAP_LABELS_OFFSET; 0 in recordings without */
     struct {
         uint64_t windows;        /* how often calls were watched, ... */
@@ -96,6 +96,12 @@ struct reap_file_header {
         uint64_t broken; /* samples whose stack does not reach the thread's first function */
     } attach; /* Of an attached recording. Its counters are estimates, each sample says itself what it stands
                  for, and when blocks are freed is not known. */
+};
+
+enum reap_attached {
+    REAP_ATTACHED_NOT = 0,       /* the recorder was in the program */
+    REAP_ATTACHED_RUNNING = 1,   /* of a process that ran already */
+    REAP_ATTACHED_FROM_START = 2 /* of a program since its first instruction */
 };
 
 enum reap_sampler { REAP_SAMPLER_NONE = 0, REAP_SAMPLER_PERF = 1, REAP_SAMPLER_TIMER = 2 };
@@ -122,7 +128,8 @@ struct reap_block_header {
     uint32_t sequence;      /* 0, 1, 2, ... within (image, thread, kind) */
     uint64_t base_ticks;    /* stamps in the block are differences, starting here */
     uint32_t thread;        /* number of the thread within its image; one that begins after another has ended
-                               may go on under its number, so that short-lived threads do not fill the file */
+                               may go on under its number (a REAP_MARK_THREAD says so), so that short-lived threads
+                               do not fill the file */
     uint32_t committed;     /* (release store) bytes of payload that are whole */
     uint64_t checksum;      /* XXH3-64 of the payload up to `committed`, seeded with `image`; if sealed */
     uint64_t reserved;
@@ -207,6 +214,9 @@ struct reap_requests {
 /* The unit of a sample that says itself how many allocations it stands for. */
 #define REAP_WEIGHT_UNIT 1024u
 
+/* So many frames of a stack are walked, innermost first; of a deeper one the others are missing. */
+#define REAP_MOST_FRAMES 128u
+
 /* A block has so many places for stacks; each is 0 where the block begins. */
 #define REAP_STACK_PLACES 256u
 
@@ -246,8 +256,8 @@ enum reap_tag {
                               REAP_WEIGHT_UNIT, and the address is 0: unknown */
     REAP_TAG_SAMPLE_END = 0x50, /* stamp, address, duration in ticks, thread number and thread bytes of the
                                  freeing thread: a sampled allocation was freed */
-    REAP_TAG_MARK = 0x60,       /* reserved for marks: stamp, kind, id, string */
-    REAP_TAG_STRING = 0x70,     /* reserved for interned strings: id, string */
+    REAP_TAG_MARK = 0x60,   /* stamp, enum reap_mark, fields by its kind: what is no call of the allocator */
+    REAP_TAG_STRING = 0x70, /* reserved for interned strings: id, string */
     REAP_TAG_LATENCY =
         0x80, /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
     REAP_TAG_RESIDENT = 0x90, /* stamp, pid, resident bytes */
@@ -261,6 +271,11 @@ enum reap_tag {
         0xd0,            /* pid, enum reap_unrecorded, string executable: a process of the tree of which
                            nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
     REAP_TAG_CODE = 0xe0 /* enum reap_code, fields by its kind: code that is in no module */
+};
+
+enum reap_mark {
+    REAP_MARK_THREAD = 1 /* tid: a thread goes on under the number of one that has ended; what follows in the
+                            stream is its own */
 };
 
 /* Code that is in no module of the loader. */

@@ -25,9 +25,9 @@ import bill
 import versions
 import wheel
 
-GLIBC = {"cp311": 35, "cp312": 39}
-"""The newest minor version of glibc 2 that a wheel may need, by its Python: what the platforms of
-docs/how-to/install.md have."""
+PYTHON, GLIBC = "cp311-abi3", 35
+"""Of the wheel: the stable ABI of the oldest Python, and the newest minor version of glibc 2 that it may
+need, which all platforms of docs/how-to/install.md have."""
 
 
 def build(out: Path, version: str, others: list[Path]) -> list[Path]:
@@ -53,18 +53,16 @@ def build(out: Path, version: str, others: list[Path]) -> list[Path]:
 
 def check_wheel(path: Path, version: str) -> None:
     """Raises NotReadyError for a wheel of another version, or one whose glibc is newer than promised."""
-    _, of, python, *_ = path.name.split("-")
+    _, of, python, abi, *_ = path.name.split("-")
     if of != version:
         raise versions.NotReadyError(f"{path.name} is not of version {version}: build it from this commit")
-    if python not in GLIBC:
-        raise versions.NotReadyError(
-            f"{path.name}: wheels are for {' and '.join(GLIBC)} (setup/release has the list)"
-        )
-    if "-abi3-" in path.name and "reap/native.abi3.so" not in zipfile.ZipFile(path).namelist():
+    if f"{python}-{abi}" != PYTHON:
+        raise versions.NotReadyError(f"{path.name}: the wheel is for {PYTHON} (setup/release has that)")
+    if "reap/native.abi3.so" not in zipfile.ZipFile(path).namelist():
         raise versions.NotReadyError(f"{path.name}: its module is of one Python alone, not of the stable ABI")
-    if wheel.glibc(path) > GLIBC[python]:
+    if wheel.glibc(path) > GLIBC:
         raise versions.NotReadyError(
-            f"{path.name} needs glibc 2.{wheel.glibc(path)}, and its platforms have 2.{GLIBC[python]}: "
+            f"{path.name} needs glibc 2.{wheel.glibc(path)}, and its platforms have 2.{GLIBC}: "
             "build it on an older system, see docs/how-to/install.md"
         )
 

@@ -62,6 +62,11 @@ TRACED = "unshare --mount sh -c 'mount -t tracefs tracefs /sys/kernel/tracing &&
 OUTER = "apr|consumers|docs|mode|ordinary|sanitized|strangers|workload"
 """How the names of tests begin that build the library in further ways, as users do. CI runs them."""
 FUZZ = build("fuzz", "fuzz-targets")
+AARCH64 = """for name in core blocks; do
+qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/library/test/library-$name-plain \\
+    --gtest_brief=1 --gtest_output=xml:$REPORTS/$name.xml
+done
+"""
 
 INSTALL = Stage("install", in_folder("release", "setup/install"))
 
@@ -122,6 +127,7 @@ MORE = (
             r"-R '^(plain\.|consumers\.(install|find_package)$)' -E '^plain\.(model|c$|bug|gdb)|_NOT_BUILT$'",
         ),
     ),
+    Stage("aarch64", build("aarch64", "library-core-plain", "library-blocks-plain") + AARCH64),
     Stage(
         "tidy",
         "cmake --preset by-file\nsetup/tidy build/by-file --jobs $JOBS\n",

@@ -100,6 +100,16 @@ def started(workers: int, processes: int, folder: Path) -> Iterator[tuple[str, i
         "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "600s",
         "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "1 hour",
     }
+    # What a worker does beside its rounds, many times a second: a machine has time for it, a thousand
+    # workers in a process have not.
+    of_workers = {
+        **environment,
+        "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+        "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "60s",
+        "DASK_DISTRIBUTED__ADMIN__TICK__CYCLE": "60s",
+        "DASK_DISTRIBUTED__ADMIN__TICK__LIMIT": "1 hour",
+        "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "60s",
+    }
     contact = folder / "scheduler.json"
     command = [
         sys.executable,
@@ -128,7 +138,7 @@ def started(workers: int, processes: int, folder: Path) -> Iterator[tuple[str, i
                 "--name",
                 str(number),
             ]
-            running.append(subprocess.Popen(words, env=environment, cwd=folder))
+            running.append(subprocess.Popen(words, env=of_workers, cwd=folder))
         yield address, running[0].pid
     finally:
         for process in running:

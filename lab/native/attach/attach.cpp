@@ -1,401 +1,191 @@
 #include "attach/attach.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <ctime>
-#include <fcntl.h>
-#include <map>
+#include <atomic>
+#include <exception>
+#include <list>
 #include <memory>
-#include <poll.h>
-#include <random>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include <utility>
+#include <optional>
+#include <system_error>
+#include <thread>
 #include <vector>
 
-#include "attach/cost.h"
+#include "attach/clock.h"
 #include "attach/failure.h"
-#include "attach/probes.h"
+#include "attach/probe/cost.h"
 #include "attach/recording.h"
+#include "attach/start.h"
 #include "attach/target.h"
-#include "attach/unwinder.h"
+#include "attach/tree.h"
+#include "attach/watch.h"
+#include "trace/process.h"
 
 namespace reap::native {
 namespace {
 
-constexpr double kMoment = 50e-6;     // seconds
-constexpr double kPoll = 0.002;       // seconds
-constexpr double kShortest = 0.01;    // a window, in seconds
-constexpr double kLongest = 0.2;      // and at most
-constexpr double kBudget = 0.02;      // what a window may cost the process, in seconds of CPU time
-constexpr double kNotice = 0.01;      // of one core: less overhead than this needs no pause
-constexpr double kLeastOwn = 0.1;     // of the CPU time in a window is taken for the process's own
-constexpr double kSamples = 500;      // a second
-constexpr double kMostSamples = 1000; // in a window
-constexpr double kFirstChance = 1.0 / 16;
-constexpr double kLeastChance = 1.0 / 4096;
-
-double now() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-void pause(double seconds) {
-    const timespec time{0, static_cast<long>(seconds * 1e9)};
-    nanosleep(&time, nullptr);
-}
-
-// A descriptor that can be read when the process has ended.
-int open_process(pid_t process) {
-    const int found = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-    if (found < 0) throw AttachFailure("process", errno);
-    return found;
-}
-
-uint64_t nanoseconds(double seconds) { return static_cast<uint64_t>(seconds * 1e9); }
-
-// The files that the kernel finds the functions by stay open, as their names may change meanwhile.
-class Places {
-  public:
-    std::vector<ProbePlace> of(const std::vector<AllocatorFunction> &functions) {
-        std::vector<ProbePlace> places;
-        for (const AllocatorFunction &function : functions) {
-            std::unique_ptr<Descriptor> &file = files_[function.opened];
-            if (!file)
-                file = std::make_unique<Descriptor>(::open(function.opened.c_str(), O_RDONLY | O_CLOEXEC));
-            if (file->get() < 0) throw AttachFailure("process", errno);
-            places.push_back(
-                {file->get(), function.offset, {function.size != Size::None, function.skip_null}});
-        }
-        return places;
-    }
-
-  private:
-    std::map<std::string, std::unique_ptr<Descriptor>> files_;
-};
+constexpr double kAsk = 0.02;         // seconds between two questions whether to stop
+constexpr int kLook = 5;              // questions between two looks for children
+constexpr unsigned kMostWatches = 16; // at a time: each has 8 MB for samples, and a process for each probe
+constexpr int kBegins = 40;           // after a program was executed, until its libraries are mapped
 
 class Attachment {
   public:
-    Attachment(std::string path, const AttachOptions &options, const std::function<bool()> &interrupted)
-        : options_(options), interrupted_(interrupted), alive_(open_process(options.process)),
-          target_(options.process), functions_(target_.functions(provider_)), unwinder_(options.process),
-          cost_(measure_probe_cost()), probes_(options.process, places_.of(functions_)),
-          path_(std::move(path)) {
-        if (clock_getcpuclockid(options.process, &cpu_clock_) != 0) throw AttachFailure("process", ESRCH);
-        unwinder_.map(target_.files());
-        chance_ = kFirstChance;
-    }
+    Attachment(const std::string &path, const AttachOptions &options,
+               const std::function<bool()> &interrupted)
+        : path_(path), options_(options), interrupted_(interrupted) {}
+
+    ~Attachment() { finish(); }
+    Attachment(const Attachment &) = delete;
+    Attachment &operator=(const Attachment &) = delete;
 
     Attached run() {
-        probes_.sample(chance_);
-        probes_.set();
+        Attached out;
+        std::optional<HeldStart> held;
+        if (!options_.execute) (void)Target(options_.process); // whether it may be looked at at all
+        cost_ = measure_probe_cost();
+        if (options_.execute) {
+            held.emplace(options_.process);
+            options_.execute();
+            if (!held->wait(interrupted_)) {
+                out.executed = false;
+                return out;
+            }
+        }
+        auto root = std::make_unique<Watch>(options_.process, cost_);
         options_.create();
-        recording_ = std::make_unique<AttachedRecording>(path_, options_.process, provider_);
-        recording_->map(target_.files());
-        recording_->begin();
-        start_ = now();
-        start_cpu_ = set_cpu_ = cpu();
-        begin_window(reading());
-        while (!stopped()) {
-            watch();
-            const Reading end = reading();
-            end_window(end);
-            if (affordable(end)) { // go on without a gap
-                read_window();
-                settle_window(end);
-                begin_window(end);
-                continue;
-            }
-            probes_.remove();
-            read_window();
-            recover();
-            if (stopped()) break;
-            set_cpu_ = cpu();
-            set_spent_ = spent();
-            try {
-                probes_.set();
-            } catch (const AttachFailure &) {
-                if (!stopped() || !ended_) throw;
-                break;
-            }
-            const Reading begin = reading();
-            settle_window(begin);
-            begin_window(begin);
+        file_ = std::make_unique<AttachedFile>(path_, held.has_value());
+        file_->begin();
+        const double until = monotonic_seconds() + options_.seconds;
+        limits_ = {options_.most_overhead, until, &stop_, &watches_};
+        start({options_.process, 0, start_of(options_.process)}, std::move(root));
+        if (held) held->let_go();
+        for (int asked = 0; !stop_; ++asked) {
+            pause_for(kAsk);
+            out.interrupted = interrupted_();
+            if (out.interrupted || watched_.front().done || monotonic_seconds() >= until) stop_ = true;
+            if (!stop_ && asked % kLook == 0) follow();
         }
-        // Removing takes its time: what was asked for is what is recorded.
-        Reading end = reading();
-        end.time = std::min(end.time, start_ + options_.seconds);
-        settle_window(end);
-        probes_.remove();
-        summarise(end);
-        recording_->end(nanoseconds(end.time));
-        const double calls = static_cast<double>(std::max<uint64_t>(met(), 1));
-        return {ended_, asked_, recording_->summary(), spent() * 1e9 / calls};
-    }
-
-  private:
-    struct Reading {
-        double time = 0;
-        double cpu = 0;
-        double spent = 0;
-        std::vector<uint64_t> calls;
-    };
-
-    struct Window {
-        Reading begin;
-        double seconds = 0;  // how long calls were counted
-        double own_cpu = 0;  // what it used for itself within the window, ...
-        bool slowed = false; // ... which is a guess: probes took nearly all
-        std::vector<uint64_t> calls;
-        uint64_t allocations = 0;
-        std::vector<std::pair<size_t, SampledCall>> samples; // by function
-        std::vector<double> drawn; // by function, how many calls its samples stand for by their chance alone
-    };
-
-    bool stopped() {
-        if (stopped_) return true;
-        pollfd alive{alive_.get(), POLLIN, 0};
-        ended_ = ended_ || ::poll(&alive, 1, 0) != 0;
-        asked_ = asked_ || interrupted_();
-        stopped_ = ended_ || asked_ || now() - start_ >= options_.seconds;
-        return stopped_;
-    }
-
-    // Of the process, with all of its threads.
-    double cpu() {
-        timespec time{};
-        if (clock_gettime(cpu_clock_, &time) == 0)
-            last_cpu_ = static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-        return last_cpu_; // also when it has ended
-    }
-
-    // CPU time that probes have cost it, in seconds.
-    [[nodiscard]] double spent() const {
-        double cost = static_cast<double>(probes_.samples()) * cost_.sample_ns;
-        for (size_t i = 0; i < functions_.size(); ++i) {
-            cost += static_cast<double>(probes_.met(i)) *
-                    (functions_[i].emulated ? cost_.emulated_ns : cost_.stepped_ns);
-        }
-        return cost * 1e-9;
-    }
-
-    [[nodiscard]] uint64_t met() const {
-        uint64_t calls = 0;
-        for (size_t i = 0; i < functions_.size(); ++i) calls += probes_.met(i);
-        return calls;
-    }
-
-    // All counters at one moment: this process may have to wait for a core between two of them.
-    Reading reading() {
-        Reading out;
-        for (int tries = 0; tries < 20; ++tries) {
-            out = {now(), cpu(), spent(), {}};
-            for (size_t i = 0; i < functions_.size(); ++i) out.calls.push_back(probes_.calls(i));
-            if (now() - out.time < kMoment) break;
-        }
+        const double end = std::min(monotonic_seconds(), until);
+        finish();
+        if (failed_) std::rethrow_exception(failed_);
+        file_->end(static_cast<uint64_t>(end * 1e9));
+        out.ended = watched_.front().ended;
+        for (const Watched &each : watched_) ++(each.was_watched ? out.processes : out.left_out);
+        out.left_out += left_out_;
+        out.seen = file_->summary();
+        out.call_ns = static_cast<double>(out.seen.cost_ns) /
+                      static_cast<double>(std::max<uint64_t>(out.seen.calls, 1));
         return out;
     }
 
-    void begin_window(const Reading &at) {
-        window_.begin = at;
-        window_.samples.clear();
-        window_.drawn.assign(functions_.size(), 0.0);
-        stand_ins_.resize(functions_.size());
+  private:
+    // A process, and the thread that watches it.
+    struct Watched {
+        TreeProcess process;
+        const Watched *parent = nullptr;
+        std::atomic<uint32_t> image{0}; // its latest, and one more; 0: none yet
+        bool was_watched = false;
+        bool ended = false;
+        std::atomic<bool> done{false};
+        std::thread thread;
+    };
+
+    static uint64_t start_of(pid_t process) {
+        return stat_of(static_cast<uint32_t>(process)).value_or(ProcessStat{}).start;
     }
 
-    void watch() {
-        double polled = window_.begin.time;
-        while (true) {
-            pause(kPoll);
-            probes_.drain([this](const ProbeSample &sample) { drained_.push_back(sample); });
-            const double seconds = now() - window_.begin.time;
-            if (seconds >= kLongest || (seconds >= kShortest && spent() - window_.begin.spent >= kBudget))
-                return;
-            if (now() - polled < 0.02) continue;
-            polled = now();
-            if (stopped()) return;
+    void start(const TreeProcess &process, std::unique_ptr<Watch> first) {
+        Watched &added = watched_.emplace_back();
+        added.process = process;
+        for (const Watched &each : watched_) {
+            if (each.process.process == process.parent) added.parent = &each;
         }
-    }
-
-    void end_window(const Reading &end) {
-        window_.seconds = end.time - window_.begin.time;
-        window_.calls.assign(functions_.size(), 0);
-        window_.allocations = 0;
-        for (size_t i = 0; i < functions_.size(); ++i) {
-            window_.calls[i] = end.calls[i] - window_.begin.calls[i];
-            if (functions_[i].size != Size::None) window_.allocations += window_.calls[i];
-        }
-        auto &seen = recording_->summary();
-        ++seen.windows;
-        seen.window_ns += nanoseconds(window_.seconds);
-        const double used = end.cpu - window_.begin.cpu;
-        seen.window_cpu_ns += nanoseconds(used);
-        const double own = used - (end.spent - window_.begin.spent);
-        window_.slowed = own < used * kLeastOwn;
-        window_.own_cpu = std::max(own, used * kLeastOwn);
-        seen.slowed += window_.slowed ? 1 : 0;
-    }
-
-    // Whether the probes may stay: they cost little.
-    [[nodiscard]] bool affordable(const Reading &end) const {
-        const double most = options_.most_overhead * (end.cpu - window_.begin.cpu);
-        return end.spent - window_.begin.spent <= std::max(most, kNotice * window_.seconds);
-    }
-
-    void read_window() {
-        try {
-            if (target_.update()) {
-                unwinder_.map(target_.files());
-                recording_->map(target_.files());
+        ++watches_;
+        added.thread = std::thread([this, &added, watch = std::move(first)]() mutable {
+            try {
+                keep_watching(added, std::move(watch));
+            } catch (const AttachFailure &) {
+                // A child that cannot be watched is counted; of the process itself this is the end.
+                if (added.parent == nullptr) fail();
+            } catch (const std::exception &) {
+                fail();
             }
-        } catch (const AttachFailure &) { // NOLINT(bugprone-empty-catch): what is known stays
-        }
-        probes_.drain([this](const ProbeSample &sample) { drained_.push_back(sample); });
-        std::sort(drained_.begin(), drained_.end(),
-                  [](const ProbeSample &a, const ProbeSample &b) { return a.time_ns < b.time_ns; });
-        for (const ProbeSample &sample : drained_) read(sample);
-        drained_.clear();
+            --watches_;
+            added.done = true;
+        });
     }
 
-    void read(const ProbeSample &sample) {
-        if (sample.probe >= functions_.size()) return;
-        const AllocatorFunction &function = functions_[sample.probe];
-        const double weight = 0x1p32 / static_cast<double>(std::max<uint64_t>(sample.chance, 1));
-        window_.drawn[sample.probe] += weight;
-        uint64_t caller = 0;
-        if (sample.chunks > 0) std::memcpy(&caller, sample.stack, sizeof caller);
-        // One of the allocator's functions that called another is counted itself.
-        const bool inner =
-            std::any_of(functions_.begin(), functions_.end(), [caller](const AllocatorFunction &each) {
-                return caller > each.begin && caller < each.end;
+    void fail() {
+        if (!failing_.exchange(true)) failed_ = std::current_exception();
+        stop_ = true;
+    }
+
+    // One program after another, as the process executes them.
+    void keep_watching(Watched &own, std::unique_ptr<Watch> watch) {
+        while (!stop_) {
+            if (!watch) watch = begin(own.process.process);
+            if (!watch) return;
+            const uint32_t parent = own.parent != nullptr ? own.parent->image.load() : 0;
+            AttachedRecording recording(*file_, own.process.process, watch->provider(), parent);
+            own.image = recording.image() + 1;
+            own.was_watched = true;
+            const Watch::End end = watch->run(recording, limits_);
+            own.ended = end == Watch::End::Process;
+            if (end != Watch::End::Executed) return;
+            watch.reset();
+        }
+    }
+
+    // Null where the process has ended meanwhile. A program that was just executed has no libraries yet.
+    std::unique_ptr<Watch> begin(pid_t process) {
+        for (int tries = 1; !stop_; ++tries) {
+            try {
+                return std::make_unique<Watch>(process, cost_);
+            } catch (const AttachFailure &failure) {
+                if (start_of(process) == 0) return nullptr;
+                if (failure.step() != "symbols" || tries == kBegins) throw;
+            }
+            pause_for(kAsk);
+        }
+        return nullptr;
+    }
+
+    // Those that were made since the last call are watched, too.
+    void follow() {
+        for (const TreeProcess &found : descendants(options_.process)) {
+            const bool known = std::any_of(seen_.begin(), seen_.end(), [&found](const TreeProcess &each) {
+                return each.process == found.process && each.start == found.start;
             });
-        if (inner) return;
-        const Unwinder::Stack &stack = unwinder_.unwind(sample);
-        if (!stack.whole) ++recording_->summary().broken;
-        SampledCall call;
-        call.call = function.call;
-        call.size = size_of(function.size, sample);
-        call.time_ns = sample.time_ns;
-        call.stack = recording_->stack(stack.callers);
-        call.weight = weight;
-        call.fresh = (call.call == REAP_CALL_REALLOC || call.call == REAP_CALL_REALLOCARRAY) &&
-                     sample.registers[ProbeSample::kRdi] == 0;
-        window_.samples.emplace_back(sample.probe, call);
-    }
-
-    static uint64_t size_of(Size size, const ProbeSample &sample) {
-        const uint64_t first = sample.registers[ProbeSample::kRdi];
-        const uint64_t second = sample.registers[ProbeSample::kRsi];
-        const uint64_t third = sample.registers[ProbeSample::kRdx];
-        switch (size) {
-        case Size::First:
-            return first;
-        case Size::Second:
-            return second;
-        case Size::Third:
-            return third;
-        case Size::FirstTimesSecond:
-            return first * second;
-        case Size::SecondTimesThird:
-            return second * third;
-        case Size::None:
-            break;
-        }
-        return 0;
-    }
-
-    // A window stands for the time until the next begins, over which its calls are spread, and the samples of
-    // a function together for all of its calls. Those of a function without a sample are left to the next
-    // window.
-    void settle_window(const Reading &until) {
-        if (window_.seconds <= 0) return;
-        const double period = std::max(until.time - window_.begin.time, window_.seconds);
-        // Probes slow the process down. So calls belong to the CPU time that it uses for itself, unless it
-        // has time to spare and makes as many all the same.
-        const double own = until.cpu - window_.begin.cpu - (until.spent - window_.begin.spent);
-        const double by_time = period / window_.seconds;
-        const double by_cpu = window_.own_cpu > 0 ? own / window_.own_cpu : 1.0;
-        const double factor = std::max(by_time, by_cpu);
-        std::vector<double> scale(functions_.size());
-        for (size_t i = 0; i < functions_.size(); ++i) {
-            stand_ins_[i] += static_cast<double>(window_.calls[i]) * factor;
-            const bool frees = functions_[i].size == Size::None;
-            if (frees) recording_->add_frees(functions_[i].call, stand_ins_[i]);
-            if (!frees && window_.drawn[i] <= 0) continue;
-            scale[i] = frees ? 0 : stand_ins_[i] / window_.drawn[i];
-            stand_ins_[i] = 0;
-        }
-        for (auto &[function, call] : window_.samples) {
-            call.weight *= scale[function];
-            const double since = static_cast<double>(call.time_ns) * 1e-9 - window_.begin.time;
-            call.time_ns =
-                nanoseconds(window_.begin.time + std::clamp(since, 0.0, window_.seconds) * by_time);
-            recording_->add(call);
-        }
-        const double wanted = std::min(kSamples * period, kMostSamples);
-        const auto seen = static_cast<double>(std::max<uint64_t>(window_.allocations, 1));
-        chance_ = std::clamp(wanted / seen, kLeastChance, 1.0);
-        probes_.sample(chance_);
-        window_.seconds = 0;
-        if (until.time - flushed_ >= 1) {
-            summarise(until);
-            recording_->flush();
-            flushed_ = until.time;
+            if (known) continue;
+            seen_.push_back(found);
+            if (watches_ < kMostWatches) {
+                start(found, nullptr);
+            } else {
+                ++left_out_;
+            }
         }
     }
 
-    // Waits until the process has used so much CPU time that what the probes cost it is little of it.
-    void recover() {
-        std::uniform_real_distribution<double> jitter(0.5, 1.5);
-        const double cost = spent() - set_spent_;
-        const double most = options_.most_overhead;
-        const double wanted = jitter(random_);
-        const double since = now();
-        while (!stopped()) {
-            const double used = cpu() - set_cpu_ - cost;
-            if (std::max(used * most, (now() - since) * kNotice) >= cost * wanted) return;
-            pause(kPoll * 5);
+    void finish() {
+        stop_ = true;
+        for (Watched &each : watched_) {
+            if (each.thread.joinable()) each.thread.join();
         }
     }
 
-    void summarise(const Reading &until) {
-        auto &seen = recording_->summary();
-        seen.watched_ns = nanoseconds(until.time - start_);
-        seen.watched_cpu_ns = nanoseconds(until.cpu - start_cpu_);
-        seen.calls = met();
-        seen.cost_ns = nanoseconds(until.spent);
-        seen.lost = probes_.lost();
-    }
-
-    AttachOptions options_;
+    const std::string &path_;
+    const AttachOptions &options_;
     const std::function<bool()> &interrupted_;
-    Descriptor alive_;
-    std::string provider_;
-    Target target_;
-    std::vector<AllocatorFunction> functions_;
-    Unwinder unwinder_;
     ProbeCost cost_;
-    Places places_;
-    Probes probes_;
-    std::string path_;
-    std::unique_ptr<AttachedRecording> recording_;
-    clockid_t cpu_clock_{};
-    std::mt19937_64 random_{std::random_device{}()};
-    std::vector<ProbeSample> drained_;
-    Window window_;
-    std::vector<double> stand_ins_; // by function, calls for which the next sample stands
-    double chance_ = 0;
-    double start_ = 0;
-    double start_cpu_ = 0;
-    double last_cpu_ = 0;
-    double flushed_ = 0;
-    double set_cpu_ = 0; // where the counters stood when the probes were set
-    double set_spent_ = 0;
-    bool ended_ = false;
-    bool asked_ = false;
-    bool stopped_ = false;
+    std::unique_ptr<AttachedFile> file_;
+    WatchOptions limits_;
+    std::atomic<bool> stop_{false};
+    std::atomic<bool> failing_{false};
+    std::exception_ptr failed_;
+    std::atomic<unsigned> watches_{0};
+    unsigned left_out_ = 0;
+    std::list<Watched> watched_; // the process itself is the first
+    std::vector<TreeProcess> seen_;
 };
 
 } // namespace

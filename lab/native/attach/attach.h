@@ -1,4 +1,4 @@
-// Watches the allocations of a process that runs already, in windows of time, into a recording.
+// Watches the allocations of running processes, in windows of time, into a recording.
 #pragma once
 
 #include <sys/types.h>
@@ -14,21 +14,27 @@ namespace reap::native {
 struct AttachOptions {
     pid_t process = 0;
     double seconds = 10;
-    double most_overhead = 0.05;  // of the CPU time of the process
-    std::function<void()> create; // makes the trace, in triage and with CLOCK_MONOTONIC
+    double most_overhead = 0.05;   // of the CPU time of each process
+    std::function<void()> create;  // makes the trace, in triage and with CLOCK_MONOTONIC
+    std::function<void()> execute; // where the process waits to execute a program: lets it; else empty
 };
 
 struct Attached {
     bool ended = false;       // the process did
     bool interrupted = false; // this one was
+    bool executed = true;     // the process has executed its program; else it ended before
+    unsigned processes = 0;   // that were watched
+    unsigned left_out = 0;    // their children that could not be
     decltype(reap_file_header::attach) seen{};
-    double call_ns = 0; // what a call that met a probe cost the process, on average
+    double call_ns = 0; // what a call that met a probe cost a process, on average
 };
 
-// `path` is where `create` makes the trace, which is called once nothing is refused. `interrupted` is asked
-// 50 times a second. The process is not stopped, and nothing enters it: the kernel sets breakpoints on the
-// functions by which it allocates, for a while, and removes them, however this process ends. Throws
-// AttachFailure where that is refused, and std::system_error where the recording cannot be written.
+// Watches a process, and those that it makes or has made, until it ends. `path` is where `create` makes the
+// trace, which is called once nothing is refused. `interrupted` is asked 50 times a second. No process is
+// stopped, and nothing enters it: the kernel sets breakpoints on the functions by which it allocates, for a
+// while, and removes them, however this process ends. With `execute` the process is held until it is about to
+// run its program, and is killed where watching that is refused. Throws AttachFailure where that is refused,
+// and std::system_error where the recording cannot be written.
 Attached attach(const std::string &path, const AttachOptions &options,
                 const std::function<bool()> &interrupted);
 

@@ -57,30 +57,80 @@ uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value
 
 } // namespace
 
-AttachedRecording::AttachedRecording(const std::string &path, pid_t process, const std::string &provider)
-    : path_(path), file_(::open(path.c_str(), O_RDWR | O_CLOEXEC)), pid_(static_cast<uint32_t>(process)),
-      by_size_(REAP_EXACT_SIZES), large_objects_(REAP_LARGE_BINS), large_bytes_(REAP_LARGE_BINS) {
+AttachedFile::AttachedFile(std::string path, bool from_start)
+    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CLOEXEC)) {
     if (file_.get() < 0 || ::pread(file_.get(), &header_, sizeof header_, 0) != sizeof header_)
-        throw std::system_error(errno, std::generic_category(), path);
-    header_.attached = 1;
-    put_image(provider);
+        throw std::system_error(errno, std::generic_category(), path_);
+    header_.attached = from_start ? REAP_ATTACHED_FROM_START : REAP_ATTACHED_RUNNING;
 }
 
-void AttachedRecording::begin() {
+void AttachedFile::begin() {
+    const std::lock_guard held(changing_);
     header_.start_ticks = header_.start_monotonic_ns = ticks_now(REAP_CLOCK_MONOTONIC_NS);
     timespec today{};
     clock_gettime(CLOCK_REALTIME, &today);
     header_.start_unix_ns =
         static_cast<uint64_t>(today.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(today.tv_nsec);
-    flush();
+    write_header();
 }
 
-void AttachedRecording::end(uint64_t time_ns) {
+void AttachedFile::end(uint64_t time_ns) {
+    const std::lock_guard held(changing_);
     header_.end_ticks = header_.end_monotonic_ns = time_ns;
-    flush();
+    write_header();
 }
 
-void AttachedRecording::put_image(const std::string &provider) {
+uint32_t AttachedFile::add_image() {
+    const std::lock_guard held(changing_);
+    return header_.next_image++;
+}
+
+uint32_t AttachedFile::take_block(reap_block_kind kind) {
+    const std::lock_guard held(changing_);
+    const bool full = header_.max_blocks != 0 && header_.next_block >= header_.max_blocks;
+    if (kind == REAP_BLOCK_COUNTS || !full) return header_.next_block++;
+    if (header_.stop_reason == REAP_STOP_NONE) {
+        header_.stop_reason = REAP_STOP_SIZE;
+        header_.stop_ticks = ticks_now(REAP_CLOCK_MONOTONIC_NS);
+    }
+    ++header_.stop_count;
+    return 0;
+}
+
+void AttachedFile::write(uint32_t block, const std::vector<unsigned char> &bytes) {
+    write_all(file_, bytes.data(), bytes.size(), uint64_t{block} * REAP_BLOCK_BYTES, path_);
+}
+
+void AttachedFile::summarise(uint32_t image, const AttachSummary &summary) {
+    const std::lock_guard held(changing_);
+    summaries_[image] = summary;
+    AttachSummary all{};
+    for (const auto &[number, each] : summaries_) {
+        all.windows += each.windows;
+        all.window_ns += each.window_ns;
+        all.watched_ns += each.watched_ns;
+        all.window_cpu_ns += each.window_cpu_ns;
+        all.watched_cpu_ns += each.watched_cpu_ns;
+        all.calls += each.calls;
+        all.cost_ns += each.cost_ns;
+        all.lost += each.lost;
+        all.slowed += each.slowed;
+        all.broken += each.broken;
+    }
+    header_.attach = all;
+    write_header();
+}
+
+void AttachedFile::write_header() { write_all(file_, &header_, sizeof header_, 0, path_); }
+
+AttachedRecording::AttachedRecording(AttachedFile &file, pid_t process, const std::string &provider,
+                                     uint32_t parent)
+    : file_(file), image_(file.add_image()), pid_(static_cast<uint32_t>(process)), by_size_(REAP_EXACT_SIZES),
+      large_objects_(REAP_LARGE_BINS), large_bytes_(REAP_LARGE_BINS) {
+    put_image(provider, parent);
+}
+
+void AttachedRecording::put_image(const std::string &provider, uint32_t parent) {
     const std::string folder = "/proc/" + std::to_string(pid_);
     const ProcessStat stat = stat_of(pid_).value_or(ProcessStat{});
     std::string command = read_all(folder + "/cmdline");
@@ -89,7 +139,7 @@ void AttachedRecording::put_image(const std::string &provider) {
     char executable[PATH_MAX];
     const ssize_t length = ::readlink((folder + "/exe").c_str(), executable, sizeof executable);
     append(definitions_, Body()
-                             .number(0)
+                             .number(parent)
                              .number(stat.parent)
                              .number(0)
                              .text(std::string(executable, static_cast<size_t>(std::max<ssize_t>(length, 0))))
@@ -126,7 +176,7 @@ uint32_t AttachedRecording::stack(const std::vector<uint64_t> &callers) {
 }
 
 void AttachedRecording::add(const SampledCall &call) {
-    const uint64_t start = header_.start_ticks;
+    const uint64_t start = file_.start();
     const double weight = std::max(call.weight * REAP_WEIGHT_UNIT, 1.0);
     append(events_, Body()
                         .number(call.time_ns > start ? call.time_ns - start : 0)
@@ -168,25 +218,22 @@ void AttachedRecording::put_counts() {
     }
     const auto *bytes = reinterpret_cast<const unsigned char *>(&counts);
     counts_.payload.assign(bytes, bytes + sizeof counts);
-    if (counts_.index == 0) counts_.index = header_.next_block++;
+    if (counts_.index == 0) counts_.index = file_.take_block(counts_.kind);
     counts_.changed = true;
 }
 
 void AttachedRecording::append(Stream &stream, const std::vector<unsigned char> &record) {
-    if (header_.stop_reason != REAP_STOP_NONE) return; // the counters go on
+    if (full_) return;
     if (stream.index == 0 || stream.payload.size() + record.size() > REAP_PAYLOAD_BYTES) {
-        if (header_.max_blocks != 0 && header_.next_block >= header_.max_blocks) {
-            header_.stop_reason = REAP_STOP_SIZE;
-            header_.stop_count = 1;
-            header_.stop_ticks = ticks_now(REAP_CLOCK_MONOTONIC_NS);
-            return;
-        }
+        const uint32_t next = file_.take_block(stream.kind);
+        full_ = next == 0;
+        if (full_) return;
         if (stream.index != 0) {
             write_block(stream);
             ++stream.sequence;
         }
         stream.payload.clear();
-        stream.index = header_.next_block++;
+        stream.index = next;
     }
     stream.payload.insert(stream.payload.end(), record.begin(), record.end());
     stream.changed = true;
@@ -200,13 +247,14 @@ void AttachedRecording::write_block(Stream &stream) {
     head.flags = REAP_BLOCK_SEALED;
     head.pid = pid_;
     head.process_start = process_start_;
+    head.image = image_;
     head.sequence = stream.sequence;
-    head.base_ticks = header_.start_ticks;
+    head.base_ticks = file_.start();
     head.committed = static_cast<uint32_t>(stream.payload.size());
     head.checksum = checksum(stream.payload.data(), stream.payload.size(), head.image);
     std::memcpy(block.data(), &head, sizeof head);
     std::memcpy(block.data() + sizeof head, stream.payload.data(), stream.payload.size());
-    write_all(file_, block.data(), block.size(), uint64_t{stream.index} * REAP_BLOCK_BYTES, path_);
+    file_.write(stream.index, block);
     stream.changed = false;
 }
 
@@ -215,8 +263,7 @@ void AttachedRecording::flush() {
     for (Stream *stream : {&definitions_, &events_, &counts_}) {
         if (stream->changed) write_block(*stream);
     }
-    header_.next_image = 1;
-    write_all(file_, &header_, sizeof header_, 0, path_);
+    file_.summarise(image_, summary_);
 }
 
 } // namespace reap::native

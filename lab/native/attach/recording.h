@@ -1,4 +1,4 @@
-// Writes what was seen of a running process into a trace.
+// Writes what was seen of running processes into a trace.
 #pragma once
 
 #include <sys/types.h>
@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,17 +27,51 @@ struct SampledCall {
     bool fresh = false; // a realloc of nothing
 };
 
-// One process, as if all were of one thread. Every block is written whole and sealed, so that the file can be
-// read at any time. Throws std::system_error where it cannot be written.
-class AttachedRecording {
+using AttachSummary = decltype(reap_file_header::attach);
+
+// The file, shared by the recordings of several processes, each in a thread of its own. Throws
+// std::system_error where it cannot be written.
+class AttachedFile {
   public:
-    // `path` is a trace that was just created, with CLOCK_MONOTONIC.
-    AttachedRecording(const std::string &path, pid_t process, const std::string &provider);
+    // `path` is a trace that was just created, with CLOCK_MONOTONIC. `from_start`: the process has executed
+    // none of its program before.
+    AttachedFile(std::string path, bool from_start);
 
     // The time that the recording covers begins now, or ended at this time of CLOCK_MONOTONIC.
     void begin();
     void end(uint64_t time_ns);
+    [[nodiscard]] uint64_t start() const noexcept { return header_.start_ticks; }
 
+    // The number of a new process image.
+    uint32_t add_image();
+    // A block of its own, by its number; 0 where the file has reached its limit. One for counters ignores
+    // that.
+    uint32_t take_block(reap_block_kind kind);
+    void write(uint32_t block, const std::vector<unsigned char> &bytes);
+    // What the header says of the windows of an image.
+    void summarise(uint32_t image, const AttachSummary &summary);
+    // Of all images together.
+    [[nodiscard]] AttachSummary summary() const noexcept { return header_.attach; }
+
+  private:
+    void write_header();
+
+    std::string path_;
+    Descriptor file_;
+    std::mutex changing_;
+    reap_file_header header_{};
+    std::map<uint32_t, AttachSummary> summaries_; // by image
+};
+
+// One process image, as if all were of one thread. Every block is written whole and sealed, so that the file
+// can be read at any time. Throws what the file throws.
+class AttachedRecording {
+  public:
+    // `parent` is the image by whose process this one was made, and one more; 0: none that is known.
+    AttachedRecording(AttachedFile &file, pid_t process, const std::string &provider, uint32_t parent);
+
+    // Its number.
+    [[nodiscard]] uint32_t image() const noexcept { return image_; }
     // Files that were not told before.
     void map(const std::vector<MappedFile> &files);
     // The number of a stack; return addresses, innermost first.
@@ -47,7 +82,7 @@ class AttachedRecording {
     void flush();
 
     // What the header says of the windows.
-    decltype(reap_file_header::attach) &summary() noexcept { return header_.attach; }
+    AttachSummary &summary() noexcept { return summary_; }
 
   private:
     // A block that is being filled, as often as one is full.
@@ -62,16 +97,17 @@ class AttachedRecording {
     void append(Stream &stream, const std::vector<unsigned char> &record);
     void write_block(Stream &stream);
     void put_counts();
-    void put_image(const std::string &provider);
+    void put_image(const std::string &provider, uint32_t parent);
 
-    std::string path_;
-    Descriptor file_;
-    reap_file_header header_{};
+    AttachedFile &file_;
+    uint32_t image_;
     uint32_t pid_;
     uint64_t process_start_ = 0;
+    AttachSummary summary_{};
     Stream definitions_{REAP_BLOCK_DEFINITIONS, 0, 0, {}, false};
     Stream events_{REAP_BLOCK_EVENTS, 0, 0, {}, false};
     Stream counts_{REAP_BLOCK_COUNTS, 0, 0, {}, false};
+    bool full_ = false;                                        // the file is: the counters go on
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> frames_; // by parent and address
     std::map<std::pair<uint64_t, std::string>, bool> mapped_;
     std::array<double, REAP_CALLS> calls_{};

@@ -10,8 +10,8 @@
 #include <sstream>
 #include <unistd.h>
 
-#include "attach/entry.h"
 #include "attach/failure.h"
+#include "attach/probe/entry.h"
 #include "files/file.h"
 
 namespace reap::native {
@@ -65,9 +65,8 @@ constexpr std::array kPrefixes = {"je_", "_rjem_", "mi_", "tc_"};
 
 std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
 
-bool is_loader(const std::string &path) {
-    return path.find("/ld-linux") != std::string::npos || path.find("/ld-musl") != std::string::npos;
-}
+// Of glibc. musl's is its C library, too.
+bool is_loader(const std::string &path) { return path.find("/ld-linux") != std::string::npos; }
 
 // The file of a mapping under a name that this process can open.
 std::string openable(pid_t process, const Mapping &mapping) {
@@ -126,7 +125,7 @@ Target::Target(pid_t process) : process_(process) {
 
 bool Target::update() {
     std::vector<Mapping> now = read_mappings(process_);
-    if (same(now, mappings_)) return false;
+    if (now.empty() || same(now, mappings_)) return false;
     mappings_ = std::move(now);
     files_.clear();
     for (Mapping &mapping : mappings_) {
@@ -137,6 +136,13 @@ bool Target::update() {
                           mapping.start - address});
     }
     return true;
+}
+
+bool Target::has(const std::vector<AllocatorFunction> &functions) const noexcept {
+    return std::any_of(functions.begin(), functions.end(), [this](const AllocatorFunction &function) {
+        const MappedFile *file = file_at(function.begin);
+        return file != nullptr && file->path == function.path;
+    });
 }
 
 const MappedFile *Target::file_at(uint64_t address) const noexcept {
@@ -190,6 +196,7 @@ void Target::add_functions(const MappedFile &file, const std::string &prefix,
         function.call = known->call;
         function.size = known->size;
         function.skip_null = known->size == Size::None || (known->call == REAP_CALL_REALLOC && jumps);
+        function.path = file.path;
         function.opened = file.opened;
         function.offset = symbols_.offset_at(file.opened, range.begin);
         function.begin = file.bias + range.begin;

@@ -41,7 +41,8 @@ struct AllocatorFunction {
     reap_call call = REAP_CALL_MALLOC;
     Size size = Size::None; // None: it frees
     bool skip_null = false; // a call with a null first argument allocates and frees nothing, or another does
-    std::string opened;     // the file
+    std::string path;       // of the file, as the process knows it
+    std::string opened;     // and as this process can open it
     uint64_t offset = 0;    // in the file, of the instruction to probe
     uint64_t begin = 0;     // in the process
     uint64_t end = 0;
@@ -55,8 +56,10 @@ class Target {
 
     [[nodiscard]] pid_t process() const noexcept { return process_; }
     [[nodiscard]] const std::vector<MappedFile> &files() const noexcept { return files_; }
-    // Reads the mappings again; whether they differ.
+    // Reads the mappings again; whether they differ. Those of a process that has ended stay.
     bool update();
+    // Whether any of the functions is still where it was found: else another program is executed now.
+    [[nodiscard]] bool has(const std::vector<AllocatorFunction> &functions) const noexcept;
 
     // The functions of the allocator that the process uses, each address once. Throws AttachFailure where no
     // file has any. `provider` becomes the path of the file that serves malloc.

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "attach/program.h"
+#include "attach/probe/program.h"
 #include "attach/target.h"
 
 namespace reap::native {

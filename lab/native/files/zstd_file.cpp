@@ -10,15 +10,20 @@
 
 #include <zstd.h>
 
+#include "reap_trace.h"
+
 namespace reap::native {
 namespace {
 
 constexpr uint32_t kFrameMagic = 0xfd2fb528;
-constexpr uint32_t kTableMagic = 0x184d2a5e; // of a frame that decompressors skip
+constexpr uint32_t kTableMagic = 0x184d2a5e;   // of a frame that decompressors skip
+constexpr uint32_t kColumnsMagic = 0x184d2a5d; // the same
 constexpr uint32_t kFooterMagic = 0x8f92eab1;
-constexpr size_t kFooter = 9; // number of frames, descriptor, magic
-constexpr uint32_t kFrameBytes = 1 << 20;
-constexpr uint32_t kMostFrameBytes = 16 << 20; // of another writer
+constexpr size_t kFooter = 9; // number of pieces, descriptor, magic
+constexpr uint32_t kPieceBytes = 1 << 20;
+constexpr uint32_t kMostPieceBytes = 16 << 20;               // of another writer
+constexpr size_t kLengths = kColumns * 2 * sizeof(uint32_t); // of each column, as it is and compressed
+constexpr size_t kPieceHead = 8 + kLengths;                  // a frame that decompressors skip
 constexpr size_t kMostKept = 32;
 constexpr int kLevel = 6;
 
@@ -32,7 +37,9 @@ uint32_t number_at(const unsigned char *bytes) {
 
 ZstdFile::ZstdFile(const std::string &path) : file_(path), size_(file_.size()) {
     uint32_t magic = 0;
-    compressed_ = file_.read_at(&magic, sizeof magic, 0) == sizeof magic && magic == kFrameMagic;
+    if (file_.read_at(&magic, sizeof magic, 0) != sizeof magic) return;
+    in_columns_ = magic == kColumnsMagic;
+    compressed_ = in_columns_ || magic == kFrameMagic;
     if (compressed_) read_table();
 }
 
@@ -57,30 +64,50 @@ void ZstdFile::read_table() {
         throw BadTrace("its index cannot be read");
     uint64_t offset = 0;
     size_ = 0;
-    frames_.reserve(count);
+    pieces_.reserve(count);
     for (uint64_t at = 0; at < length; at += entry) {
-        const Frame frame{offset, size_, number_at(table.data() + at), number_at(table.data() + at + 4)};
-        if (frame.size > kMostFrameBytes || frame.length > whole - offset)
+        const Piece piece{offset, size_, number_at(table.data() + at), number_at(table.data() + at + 4)};
+        if (piece.size > kMostPieceBytes || piece.length > whole - offset)
             throw BadTrace("its index is damaged");
-        offset += frame.length;
-        size_ += frame.size;
-        frames_.push_back(frame);
+        offset += piece.length;
+        size_ += piece.size;
+        pieces_.push_back(piece);
     }
 }
 
-const std::vector<unsigned char> &ZstdFile::frame(size_t number) {
+bool ZstdFile::decompress(const std::vector<unsigned char> &packed, std::vector<unsigned char> &bytes) {
+    if (!in_columns_)
+        return ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size()) == bytes.size();
+    if (packed.size() < kPieceHead) return false;
+    const size_t blocks = (bytes.size() + REAP_BLOCK_BYTES - 1) / REAP_BLOCK_BYTES;
+    size_t left = bytes.size() + blocks;
+    size_t at = kPieceHead;
+    for (size_t i = 0; i < kColumns; ++i) {
+        const unsigned char *lengths = packed.data() + 8 + i * 2 * sizeof(uint32_t);
+        const size_t length = number_at(lengths);
+        const size_t part = number_at(lengths + sizeof(uint32_t));
+        if (length > left || part > packed.size() - at) return false;
+        left -= length;
+        columns_[i].resize(length);
+        if (length != 0 && ZSTD_decompress(columns_[i].data(), length, packed.data() + at, part) != length)
+            return false;
+        at += part;
+    }
+    return left == 0 && join_columns(columns_, bytes.data(), bytes.size());
+}
+
+const std::vector<unsigned char> &ZstdFile::piece(size_t number) {
     for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
-        if (kept->frame != number) continue;
+        if (kept->piece != number) continue;
         kept_.splice(kept_.begin(), kept_, kept);
         return kept_.front().bytes;
     }
     if (kept_.size() >= kMostKept) kept_.pop_back();
-    const Frame &wanted = frames_[number];
+    const Piece &wanted = pieces_[number];
     std::vector<unsigned char> packed(wanted.length);
     std::vector<unsigned char> bytes(wanted.size);
-    const bool whole =
-        file_.read_at(packed.data(), packed.size(), wanted.offset) == packed.size() &&
-        ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size()) == bytes.size();
+    const bool whole = file_.read_at(packed.data(), packed.size(), wanted.offset) == packed.size() &&
+                       decompress(packed, bytes);
     if (!whole) bytes.clear();
     kept_.push_front({number, std::move(bytes)});
     return kept_.front().bytes;
@@ -89,12 +116,12 @@ const std::vector<unsigned char> &ZstdFile::frame(size_t number) {
 size_t ZstdFile::read_at(void *out, size_t length, uint64_t offset) {
     if (!compressed_) return file_.read_at(out, length, offset);
     size_t done = 0;
-    const auto next = std::upper_bound(frames_.begin(), frames_.end(), offset,
-                                       [](uint64_t at, const Frame &frame) { return at < frame.begin; });
-    for (auto number = static_cast<size_t>(next - frames_.begin()); done < length; ++number) {
-        if (number == 0 || number > frames_.size()) break;
-        const std::vector<unsigned char> &bytes = frame(number - 1);
-        const uint64_t skip = offset + done - frames_[number - 1].begin;
+    const auto next = std::upper_bound(pieces_.begin(), pieces_.end(), offset,
+                                       [](uint64_t at, const Piece &piece) { return at < piece.begin; });
+    for (auto number = static_cast<size_t>(next - pieces_.begin()); done < length; ++number) {
+        if (number == 0 || number > pieces_.size()) break;
+        const std::vector<unsigned char> &bytes = piece(number - 1);
+        const uint64_t skip = offset + done - pieces_[number - 1].begin;
         if (skip >= bytes.size()) break;
         const size_t part = std::min<size_t>(length - done, bytes.size() - skip);
         std::memcpy(static_cast<char *>(out) + done, bytes.data() + skip, part);
@@ -151,25 +178,62 @@ class Part {
     bool kept_ = false;
 };
 
+// A piece of the trace after another, each column compressed for itself.
+class Compressor {
+  public:
+    explicit Compressor(const std::string &path) : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {
+        if (!context_) fail(path, ENOMEM);
+        ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
+        ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+    }
+
+    // Valid until the next call; empty where there is no memory.
+    const std::vector<unsigned char> &compress(const unsigned char *piece, size_t length) {
+        split_columns(piece, length, columns_);
+        packed_.assign(kPieceHead, 0);
+        put_number(0, kColumnsMagic);
+        put_number(4, kLengths);
+        for (size_t i = 0; i < kColumns; ++i) {
+            const std::vector<unsigned char> &column = columns_[i];
+            if (column.empty()) continue;
+            const size_t before = packed_.size();
+            packed_.resize(before + ZSTD_compressBound(column.size()));
+            const size_t part = ZSTD_compress2(context_.get(), packed_.data() + before,
+                                               packed_.size() - before, column.data(), column.size());
+            if (ZSTD_isError(part) != 0) {
+                packed_.clear();
+                break;
+            }
+            packed_.resize(before + part);
+            put_number(8 + i * 8, static_cast<uint32_t>(column.size()));
+            put_number(12 + i * 8, static_cast<uint32_t>(part));
+        }
+        return packed_;
+    }
+
+  private:
+    void put_number(size_t at, uint32_t value) { std::memcpy(packed_.data() + at, &value, sizeof value); }
+
+    std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context_;
+    Columns columns_;
+    std::vector<unsigned char> packed_;
+};
+
 } // namespace
 
 uint64_t compress_file(const std::string &path) {
     const File from(path);
     Part to(path + ".part");
-    const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
-    if (!context) fail(path, ENOMEM);
-    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
-    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
-    std::vector<unsigned char> bytes(kFrameBytes);
-    std::vector<unsigned char> packed(ZSTD_compressBound(kFrameBytes));
-    std::vector<uint32_t> table; // of each frame its length, with and without compression
+    Compressor compressor(path);
+    std::vector<unsigned char> bytes(kPieceBytes);
+    std::vector<uint32_t> table; // of each piece its length, with and without compression
     for (uint64_t offset = 0; offset < from.size();) {
         const size_t got = from.read_at(bytes.data(), bytes.size(), offset);
         if (got == 0) fail(path, EIO);
-        const size_t length = ZSTD_compress2(context.get(), packed.data(), packed.size(), bytes.data(), got);
-        if (ZSTD_isError(length) != 0) fail(path, ENOMEM);
-        to.write(packed.data(), length);
-        table.push_back(static_cast<uint32_t>(length));
+        const std::vector<unsigned char> &packed = compressor.compress(bytes.data(), got);
+        if (packed.empty()) fail(path, ENOMEM);
+        to.write(packed.data(), packed.size());
+        table.push_back(static_cast<uint32_t>(packed.size()));
         table.push_back(static_cast<uint32_t>(got));
         offset += got;
     }

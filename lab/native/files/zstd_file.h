@@ -1,5 +1,5 @@
-// Files in frames of zstd, any part of which can be read: Zstandard's seekable format. zstd -d decompresses
-// them.
+// Compressed traces, any part of which can be read. They have the index of Zstandard's seekable format; what
+// it lists is a piece of the trace, in a frame for each of its columns. Earlier ones have a frame a piece.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "files/columns.h"
 #include "files/file.h"
 
 namespace reap::native {
@@ -24,28 +25,31 @@ class ZstdFile {
     [[nodiscard]] uint64_t size() const noexcept { return size_; }
     void measure() noexcept;
 
-    // As File::read_at. A damaged frame reads as an error. Keeps at most 32 MB of frames.
+    // As File::read_at. A damaged piece reads as an error. Keeps at most 32 MB of pieces.
     size_t read_at(void *out, size_t length, uint64_t offset);
 
   private:
-    struct Frame {
+    struct Piece {
         uint64_t offset; // in the file
         uint64_t begin;  // without compression
         uint32_t length;
         uint32_t size; // without compression
     };
     struct Kept {
-        size_t frame;
+        size_t piece;
         std::vector<unsigned char> bytes; // empty if it is damaged
     };
 
     void read_table();
-    const std::vector<unsigned char> &frame(size_t number);
+    const std::vector<unsigned char> &piece(size_t number);
+    bool decompress(const std::vector<unsigned char> &packed, std::vector<unsigned char> &bytes);
 
     File file_;
     bool compressed_ = false;
+    bool in_columns_ = false;
     uint64_t size_ = 0;
-    std::vector<Frame> frames_;
+    std::vector<Piece> pieces_;
+    Columns columns_;
     std::list<Kept> kept_; // the latest first
 };
 

@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Symbolizer symbols;
     const CallTree tree = call_tree(summary, definitions, symbols, 0);
     (void)call_tree(summary, definitions, symbols, 0.1);
-    read_event_rows(file, definitions, summary, tree, 1000, [](EventRows &&) {});
+    read_event_rows(file, definitions, summary, tree, 1000, true, [](EventRows &&) {});
     (void)call_slices(file, definitions, summary, tree, tree.at, 10);
     read_outside(file, definitions, symbols, {"libreap-record.so", {}, {{1, 0, 1}}});
     read_watched(file, definitions, symbols, "libreap-record.so", {{}, {"malloc"}});

@@ -1,8 +1,11 @@
 // What Python sees of attaching to a running process.
 #include "module/attach.h"
 
+#include <functional>
+#include <optional>
 #include <string>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include "attach/attach.h"
@@ -22,12 +25,21 @@ struct Outcome : Attached {
     std::string detail;
 };
 
-Outcome attach_to(const std::string &path, int process, double seconds,
-                  const nb::typed<nb::callable, void()> &create, double most_overhead) {
+using Action = nb::typed<nb::callable, void()>;
+
+Outcome attach_to(const std::string &path, int process, double seconds, const Action &create,
+                  double most_overhead, const std::optional<Action> &execute) {
     const auto creating = [&create] {
         const nb::gil_scoped_acquire held;
         create();
     };
+    std::function<void()> executing;
+    if (execute) {
+        executing = [&execute] {
+            const nb::gil_scoped_acquire held;
+            (*execute)();
+        };
+    }
     const auto interrupted = [] {
         const nb::gil_scoped_acquire held;
         if (PyErr_CheckSignals() == 0) return false;
@@ -37,7 +49,8 @@ Outcome attach_to(const std::string &path, int process, double seconds,
     const nb::gil_scoped_release released;
     Outcome out;
     try {
-        static_cast<Attached &>(out) = attach(path, {process, seconds, most_overhead, creating}, interrupted);
+        static_cast<Attached &>(out) =
+            attach(path, {process, seconds, most_overhead, creating, executing}, interrupted);
     } catch (const AttachFailure &failure) {
         out.failed_step = failure.step();
         out.number = failure.number();
@@ -52,6 +65,9 @@ void bind_attach(nb::module_ &m) {
     nb::class_<Outcome>(m, "AttachOutcome", "What came of attaching to a process.")
         .def_ro("ended", &Outcome::ended, "The process ended meanwhile.")
         .def_ro("interrupted", &Outcome::interrupted, "By Ctrl-C.")
+        .def_ro("executed", &Outcome::executed, "It executed its program; else it ended before.")
+        .def_ro("processes", &Outcome::processes, "That were watched.")
+        .def_ro("left_out", &Outcome::left_out, "Descendants of the process that were not.")
         .def_ro("call_ns", &Outcome::call_ns, "CPU time of a call that met a probe, by calibration.")
         .def_prop_ro(
             "overhead",
@@ -66,10 +82,12 @@ void bind_attach(nb::module_ &m) {
         .def_ro("errno", &Outcome::number)
         .def_prop_ro("detail", text_of(&Outcome::detail), "Of the failed step: the file.");
     m.def("attach", &attach_to, "path"_a, "process"_a, "seconds"_a, "create"_a, "most_overhead"_a = 0.05,
-          "Watch the allocations of a running process, in windows that cost it at most so much of its CPU "
-          "time. "
-          "`create` makes the trace at the path, once nothing is refused. Raises OSError where it cannot be "
-          "written, and what `create` raises.");
+          "execute"_a = nb::none(),
+          "Watch the allocations of a running process and its descendants, in windows that cost each at most "
+          "so much of its CPU time. `create` makes the trace at the path, once nothing is refused. A process "
+          "that waits to execute a program is released by `execute`, watched from its first instruction, and "
+          "killed where that is refused. Raises OSError where the trace cannot be written, and what "
+          "`create` and `execute` raise.");
 }
 
 } // namespace reap::native

@@ -270,10 +270,13 @@ class Recording {
         return frame_rows(definitions_, symbols_, image, stack);
     }
 
+    [[nodiscard]] IncompleteStacks incomplete() const { return incomplete_stacks(summary_, definitions_); }
+
     CallTree calls(double least) { return call_tree(summary_, definitions_, symbols_, least); }
 
-    void events(const CallTree &tree, size_t most, const nb::typed<nb::callable, void(EventRows)> &take) {
-        read_event_rows(file_, definitions_, summary_, tree, most,
+    void events(const CallTree &tree, size_t most, const nb::typed<nb::callable, void(EventRows)> &take,
+                bool matched) {
+        read_event_rows(file_, definitions_, summary_, tree, most, matched,
                         [&take](EventRows &&rows) { take(std::move(rows)); });
     }
 
@@ -373,7 +376,10 @@ void bind_header(const nb::module_ &m) {
         .def_ro("seconds", &Header::seconds, "To its end, or to the last event.")
         .def_prop_ro(
             "attached", [](const Header &header) { return header.attached != 0; },
-            "It was made from outside of a running process; `attach` says how.")
+            "It was made from outside of its processes; `attach` says how.")
+        .def_prop_ro(
+            "from_start", [](const Header &header) { return header.attached == REAP_ATTACHED_FROM_START; },
+            "Attached before the program executed its first instruction.")
         .def_prop_ro("attach", [](const Header &header) { return header.attach; });
 }
 
@@ -420,6 +426,14 @@ void bind_totals(const nb::module_ &m) {
         .def_ro("calls", &Summary::calls, "By enum reap_call.");
 }
 
+void bind_incomplete_stacks(const nb::module_ &m) {
+    nb::class_<IncompleteStacks>(m, "IncompleteStacks",
+                                 "How many allocations have a stack that does not reach its thread's begin.")
+        .def_ro("all", &IncompleteStacks::all)
+        .def_ro("ended", &IncompleteStacks::ended, "In code that belongs to no module, or there is none.")
+        .def_ro("cut", &IncompleteStacks::cut, "It is as deep as stacks are walked, or deeper.");
+}
+
 void bind_request_counts(const nb::module_ &m) {
     nb::class_<PerRequest>(m, "PerRequest", "A quantity over marked requests.")
         .def_ro("total", &PerRequest::total, "Of all requests together.")
@@ -438,6 +452,7 @@ void bind_request_counts(const nb::module_ &m) {
 void bind_recording(const nb::module_ &m) {
     bind_header(m);
     bind_totals(m);
+    bind_incomplete_stacks(m);
     bind_request_counts(m);
     bind_damage(m);
     bind_instruction_samples(m);
@@ -466,13 +481,16 @@ void bind_recording(const nb::module_ &m) {
         .def("requests", &Recording::requests)
         .def("stacks", &Recording::stacks, "most"_a)
         .def("frames", &Recording::frames, "image"_a, "stack"_a)
+        .def("incomplete", &Recording::incomplete)
         .def(
             "calls", &Recording::calls, "least"_a = 0.0,
             "Which stacks allocated, as a tree of calls. Frames of which no measure, callees included, is at "
             "least the share `least` of its total are merged into their callers.")
-        .def("events", &Recording::events, "tree"_a, "most"_a, "take"_a,
-             "Read the events again and call `take` with EventRows of at most `most` events, until the last. "
-             "`tree` is of `calls(0)`; the nodes of events are in it.")
+        .def(
+            "events", &Recording::events, "tree"_a, "most"_a, "take"_a, "matched"_a = false,
+            "Read the events again and call `take` with EventRows of at most `most` events, until the last. "
+            "`tree` is of `calls(0)`; the nodes of events are in it. With `matched` a free in full depth has "
+            "the size and the node of its block.")
         .def("slices", &Recording::slices, "tree"_a, "groups"_a, "count"_a,
              "Read the events again: what each thread allocated from each group of nodes of `tree`, in "
              "`count` "

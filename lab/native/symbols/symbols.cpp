@@ -12,18 +12,25 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
+#include <libiberty/demangle.h>
 
 #include "symbols/scopes.h"
 
 namespace reap::native {
 namespace {
 
+// Of Rust (both manglings), D and C++. That of older Rust is C++'s, with a hash behind the name.
 std::string demangle(const char *name) {
     if (name == nullptr) return {};
+    if (*name != '_') return name;
+    const auto plain = [](char *made) {
+        return std::unique_ptr<char, decltype(&std::free)>(made, std::free);
+    };
+    if (const auto rust = plain(rust_demangle(name, 0))) return rust.get();
+    if (const auto d = plain(dlang_demangle(name, 0))) return d.get();
     int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> plain(
-        abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
-    return status == 0 && plain ? plain.get() : name;
+    const auto cxx = plain(abi::__cxa_demangle(name, nullptr, nullptr, &status));
+    return status == 0 && cxx ? cxx.get() : name;
 }
 
 // elfutils would ask the servers that this variable names.

@@ -132,7 +132,7 @@ TEST(EventRows, AreInOrderAndReferToTheirStacks) {
     trace.block(REAP_BLOCK_EVENTS, {.thread = 1}, Payload().alloc(20, 0x200, 50, 4).alloc(30, 0x300, 1));
     Read read(trace);
     std::vector<EventRows> batches;
-    read_event_rows(read.file, read.definitions, read.summary, read.tree, 3,
+    read_event_rows(read.file, read.definitions, read.summary, read.tree, 3, false,
                     [&](EventRows &&rows) { batches.push_back(std::move(rows)); });
     ASSERT_EQ(batches.size(), 2u);
     const EventRows &first = batches[0];
@@ -148,6 +148,41 @@ TEST(EventRows, AreInOrderAndReferToTheirStacks) {
     EXPECT_EQ(last.calls, (std::vector<uint8_t>{REAP_CALL_FREE}));
     EXPECT_EQ(last.nodes, (std::vector<uint32_t>{CallTree::kNone}));
     EXPECT_EQ(last.sizes, (std::vector<uint64_t>{0}));
+}
+
+TEST(EventRows, ThreadsThatFollowOneAnotherHaveNumbersOfTheirOwn) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, nested_image());
+    trace.block(REAP_BLOCK_EVENTS, {.thread = 0},
+                Payload().alloc(10, 0x100, 1).takeover(15, 7).alloc(20, 0x200, 1).free(30, 0x100));
+    trace.block(REAP_BLOCK_EVENTS, {.thread = 1}, Payload().alloc(25, 0x300, 1));
+    Read read(trace);
+    std::vector<uint32_t> threads;
+    read_event_rows(read.file, read.definitions, read.summary, read.tree, 100, false,
+                    [&](EventRows &&rows) { threads = rows.threads; });
+    EXPECT_EQ(threads, (std::vector<uint32_t>{0, 2, 1, 2}));
+}
+
+TEST(EventRows, AFreeHasTheSizeAndTheStackOfItsBlockWhereThatIsAskedFor) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, nested_image());
+    trace.block(REAP_BLOCK_EVENTS, {},
+                Payload()
+                    .alloc(10, 0x100, 100, 3)
+                    .free(20, 0x100)
+                    .free(30, 0x900) // of a block that nobody knows
+                    .realloc(40, 41, 0x900, 0x200, 7, 4)
+                    .alloc(50, 0x200, 8, 3) // its free was not seen
+                    .free(60, 0x200));
+    Read read(trace);
+    EventRows rows;
+    read_event_rows(read.file, read.definitions, read.summary, read.tree, 100, true,
+                    [&](EventRows &&batch) { rows = std::move(batch); });
+    const uint32_t three = read.tree.node_of(0, 3);
+    const uint32_t four = read.tree.node_of(0, 4);
+    EXPECT_EQ(rows.sizes, (std::vector<uint64_t>{100, 100, 0, 0, 7, 8, 8}));
+    EXPECT_EQ(rows.nodes,
+              (std::vector<uint32_t>{three, three, CallTree::kNone, CallTree::kNone, four, three, three}));
 }
 
 } // namespace

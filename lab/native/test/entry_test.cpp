@@ -1,5 +1,5 @@
 // Where in a function a probe costs least: on what compilers make of malloc and free.
-#include "attach/entry.h"
+#include "attach/probe/entry.h"
 
 #include <gtest/gtest.h>
 #include <vector>

@@ -75,6 +75,28 @@ TEST(CallSlices, HasEachMeasureInItsSlice) {
     EXPECT_EQ(read.of(CallTree::kAtExit), (Sliced{{{1, 0, a}, 7}}));
 }
 
+TEST(CallSlices, AThreadThatGoesOnInAnothersStreamHasItsOwnNumber) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, two_stacks());
+    trace.block(REAP_BLOCK_EVENTS, {.thread = 0}, Payload().alloc(10, 0x100, 1, 2));
+    trace.block(REAP_BLOCK_EVENTS, {.thread = 1},
+                Payload()
+                    .alloc(20, 0x200, 2, 2)
+                    .takeover(25, 71)
+                    .alloc(30, 0x300, 4, 2)
+                    .free(31, 0x200)
+                    .takeover(35, 72)
+                    .takeover(36, 73) // the one before has done nothing
+                    .alloc(40, 0x400, 8, 2));
+    trace.block(REAP_BLOCK_EVENTS, {.thread = 1, .sequence = 1}, Payload().alloc(90, 0x500, 16, 2));
+    const SlicedTrace read(trace, 1);
+    EXPECT_EQ(read.slices.threads,
+              (std::vector<std::pair<uint32_t, uint32_t>>{{1000, 0}, {1000, 1}, {1000, 2}, {1000, 3}}));
+    const uint32_t a = read.node(2);
+    EXPECT_EQ(read.of(CallTree::kBytes),
+              (Sliced{{{0, 0, a}, 1}, {{0, 1, a}, 2}, {{0, 2, a}, 4}, {{0, 3, a}, 24}}));
+}
+
 TEST(CallSlices, WhatIsHeldThroughASliceIsInUseInIt) {
     TraceBuilder trace;
     trace.block(REAP_BLOCK_DEFINITIONS, {}, two_stacks());

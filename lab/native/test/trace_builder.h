@@ -94,6 +94,10 @@ class Payload {
             .text("/libc.so.6");
         return record(REAP_TAG_IMAGE, body.text(std::string("prog\0arg\0", 9)));
     }
+    // Another thread goes on in the stream.
+    Payload &takeover(uint64_t ticks, uint32_t tid) {
+        return record(REAP_TAG_MARK, Payload().number(ticks).number(REAP_MARK_THREAD).number(tid));
+    }
     Payload &frame(uint32_t id, uint64_t at, uint32_t parent) {
         return record(REAP_TAG_FRAME, Payload().number(id).number(at).number(parent));
     }

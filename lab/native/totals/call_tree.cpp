@@ -217,4 +217,61 @@ CallTree call_tree(const Summary &summary, const Definitions &definitions, Symbo
     return TreeBuilder(summary, definitions).build(symbols, least);
 }
 
+namespace {
+
+// How the stacks of an image end, by number; each frame is looked at once.
+class StackEnds {
+  public:
+    StackEnds(const Definitions &definitions, uint32_t image)
+        : definitions_(definitions), image_(image), known_(definitions.frame_limit(image)) {}
+
+    struct End {
+        uint16_t depth = 0; // 0: not known yet
+        bool outside = false;
+    };
+
+    End of(uint32_t stack) {
+        uint32_t at = stack;
+        for (chain_.clear(); at != 0 && at < known_.size() && known_[at].depth == 0;) {
+            chain_.push_back(at);
+            const Frame *frame = definitions_.frame(image_, at);
+            at = frame == nullptr ? 0 : frame->parent;
+        }
+        End end = at != 0 && at < known_.size() ? known_[at] : End{0, chain_.empty()};
+        for (const uint32_t frame : chain_ | std::views::reverse) {
+            if (end.depth == 0) end.outside = definitions_.module_of(image_, frame) == nullptr;
+            end.depth = static_cast<uint16_t>(std::min<uint32_t>(end.depth + 1U, REAP_MOST_FRAMES));
+            known_[frame] = end;
+        }
+        return end;
+    }
+
+  private:
+    const Definitions &definitions_;
+    uint32_t image_;
+    std::vector<End> known_;
+    std::vector<uint32_t> chain_;
+};
+
+} // namespace
+
+IncompleteStacks incomplete_stacks(const Summary &summary, const Definitions &definitions) {
+    IncompleteStacks out;
+    for (const ImageTotals &image : summary.images) {
+        StackEnds ends(definitions, image.image);
+        for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
+            const double objects = image.sites[stack].objects;
+            if (objects <= 0) continue;
+            out.all += objects;
+            const StackEnds::End end = ends.of(stack);
+            if (end.depth >= REAP_MOST_FRAMES) {
+                out.cut += objects;
+            } else if (end.outside) {
+                out.ended += objects;
+            }
+        }
+    }
+    return out;
+}
+
 } // namespace reap::native

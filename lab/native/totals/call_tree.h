@@ -46,4 +46,13 @@ struct CallTree {
 // their callers before they are looked up: names cost more than all the rest. 0 keeps every frame.
 CallTree call_tree(const Summary &summary, const Definitions &definitions, Symbolizer &symbols, double least);
 
+// How many allocations have a stack that does not reach the first function of its thread. In triage
+// estimates.
+struct IncompleteStacks {
+    double all = 0;   // allocations with a stack, or without
+    double ended = 0; // it ends in code that belongs to no module, or there is none
+    double cut = 0;   // it is as deep as stacks are walked, or deeper
+};
+IncompleteStacks incomplete_stacks(const Summary &summary, const Definitions &definitions);
+
 } // namespace reap::native

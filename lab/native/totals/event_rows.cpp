@@ -2,20 +2,56 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
+#include <span>
 #include <utility>
 
+#include "totals/live_table.h"
+#include "totals/thread_numbers.h"
 #include "trace/merge.h"
 
 namespace reap::native {
 namespace {
 
+// What is known of a block in use.
+struct Block {
+    uint64_t size;
+    uint32_t node;
+};
+
 class RowWriter {
   public:
     RowWriter(const Definitions &definitions, const Summary &summary, const CallTree &tree, size_t most,
-              const std::function<void(EventRows &&)> &take)
-        : definitions_(definitions), summary_(summary), tree_(tree), most_(most), take_(take) {}
+              bool matched, const std::function<void(EventRows &&)> &take)
+        : definitions_(definitions), summary_(summary), tree_(tree), most_(std::max<size_t>(most, 1)),
+          matched_(matched), take_(take) {
+        reserve();
+    }
 
-    void add(const EventStream &stream, const Event &event) {
+    void begin(const EventStream &stream) { numbers_.begin(pid_of(stream.image()), stream); }
+
+    // Events of one thread in a row.
+    void add(const EventStream &stream, std::span<const Event> events) {
+        const uint32_t pid = pid_of(stream.image());
+        const uint32_t thread = numbers_.of(pid, stream);
+        LiveTable<Block> *const live = matched_ ? &live_[stream.image()] : nullptr;
+        for (const Event &event : events) {
+            rows_.pids.push_back(pid);
+            rows_.threads.push_back(thread);
+            add(stream, event, live);
+            if (rows_.kinds.size() >= most_) flush();
+        }
+    }
+
+    void flush() {
+        if (rows_.kinds.empty()) return;
+        take_(std::exchange(rows_, {}));
+        reserve();
+    }
+
+  private:
+    void add(const EventStream &stream, const Event &event, LiveTable<Block> *live) {
         const bool frees = event.what == What::Free || event.what == What::SampleEnd;
         const auto since = static_cast<double>(static_cast<int64_t>(event.ticks - summary_.start_ticks));
         // A damaged file's times may be beyond every integer.
@@ -25,40 +61,75 @@ class RowWriter {
                               : event.what == What::Failed ? EventRows::kFailure
                                                            : EventRows::kAllocation);
         rows_.calls.push_back(event.what == What::SampleEnd ? uint8_t{REAP_CALL_FREE} : event.call);
-        rows_.pids.push_back(pid_of(stream.image()));
-        rows_.threads.push_back(
-            event.what == What::Sample || event.what == What::SampleEnd ? event.thread : stream.thread());
         rows_.addresses.push_back(event.address);
-        rows_.sizes.push_back(frees ? 0 : event.size);
-        rows_.nodes.push_back(frees ? CallTree::kNone : tree_.node_of(stream.image(), event.stack));
+        Block block{0, CallTree::kNone};
+        if (!frees) block = {event.size, tree_.node_of(stream.image(), event.stack)};
+        if (live != nullptr) match(*live, event, block);
+        rows_.sizes.push_back(block.size);
+        rows_.nodes.push_back(block.node);
         rows_.weights.push_back(event.what == What::Sample ? event.weight() : 1.0);
-        if (rows_.kinds.size() >= most_) flush();
     }
 
-    void flush() {
-        if (!rows_.kinds.empty()) take_(std::exchange(rows_, {}));
+    // Keeps a block that is allocated, and gives one that is freed.
+    static void match(LiveTable<Block> &live, const Event &event, Block &block) {
+        if (event.what == What::Alloc && event.address >= LiveTable<Block>::kLowest) {
+            live.add(event.address).block = block;
+        } else if (event.what == What::Free) {
+            if (const Block *const freed = live.find(event.address)) {
+                block = *freed;
+                live.remove(freed);
+            }
+        }
     }
 
-  private:
+    void reserve() {
+        const size_t rows = std::min(most_, kMostReserved);
+        rows_.nanoseconds.reserve(rows);
+        rows_.kinds.reserve(rows);
+        rows_.calls.reserve(rows);
+        rows_.pids.reserve(rows);
+        rows_.threads.reserve(rows);
+        rows_.addresses.reserve(rows);
+        rows_.sizes.reserve(rows);
+        rows_.nodes.reserve(rows);
+        rows_.weights.reserve(rows);
+    }
+
     [[nodiscard]] uint32_t pid_of(uint32_t image) const noexcept {
         const int64_t at = definitions_.find(image);
         return at < 0 ? 0 : definitions_.images()[static_cast<size_t>(at)].pid;
     }
 
+    static constexpr size_t kMostReserved = size_t{1} << 20;
+
     const Definitions &definitions_;
     const Summary &summary_;
     const CallTree &tree_;
     size_t most_;
+    bool matched_;
     const std::function<void(EventRows &&)> &take_;
     EventRows rows_;
+    ThreadNumbers numbers_;
+    std::map<uint32_t, LiveTable<Block>> live_; // by image
 };
 
 } // namespace
 
 void read_event_rows(BlockFile &file, const Definitions &definitions, const Summary &summary,
-                     const CallTree &tree, size_t most, const std::function<void(EventRows &&)> &take) {
-    RowWriter writer(definitions, summary, tree, most == 0 ? 1 : most, take);
-    merge(event_streams(file), [&](EventStream &stream, const Event &event) { writer.add(stream, event); });
+                     const CallTree &tree, size_t most, bool matched,
+                     const std::function<void(EventRows &&)> &take) {
+    RowWriter writer(definitions, summary, tree, most, matched, take);
+    const std::vector<std::unique_ptr<EventStream>> streams = event_streams(file);
+    std::vector<EventStream *> pointers;
+    pointers.reserve(streams.size());
+    for (const auto &stream : streams) {
+        writer.begin(*stream);
+        pointers.push_back(stream.get());
+    }
+    merge_runs(
+        pointers, kNoLimit, kNoLimit, [](EventStream &) {},
+        [&writer](EventStream &stream, std::span<const Event> events) { writer.add(stream, events); },
+        [](EventStream &) {});
     writer.flush();
 }
 

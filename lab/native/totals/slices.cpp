@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "totals/live_table.h"
+#include "totals/thread_numbers.h"
 #include "trace/merge.h"
 
 namespace reap::native {
@@ -44,28 +45,19 @@ class Slicer {
         }
         stream.place = known->second;
         ++images_[known->second].streams;
+        numbers_.begin(images_[known->second].pid, stream);
     }
 
-    void handle(const EventStream &stream, const Event &event) {
-        while (event.ticks >= end_) next_slice();
+    // Events of one thread in a row.
+    void handle(const EventStream &stream, std::span<const Event> events) {
         Image &image = images_[stream.place];
-        switch (event.what) {
-        case What::Alloc:
-            put_in(image, stream.thread(), event, 1, ++image.allocations);
-            image.of(stream.thread()).last = image.allocations;
-            break;
-        case What::Free:
-            take_out(image, event, image.of(stream.thread()).last);
-            break;
-        case What::Failed:
-            break;
-        case What::Sample:
-            put_in(image, event.thread, event, event.weight(), static_cast<uint32_t>(event.clock));
-            break;
-        case What::SampleEnd:
-            take_out(image, event, static_cast<uint32_t>(event.clock));
-            break;
+        Thread &thread = image.of(stream.thread());
+        if (thread.successors != stream.successors()) {
+            thread.successors = stream.successors();
+            thread.number = numbers_.of(image.pid, stream);
+            thread.by = kNone;
         }
+        for (const Event &event : events) handle(image, stream, event);
     }
 
     // Behind the last event of an image: what it has in use goes back to the system.
@@ -100,8 +92,10 @@ class Slicer {
         double temporary = 0;
     };
     struct Thread {
-        uint32_t last = 0;   // the number of its last allocation
-        uint32_t by = kNone; // its place in the output
+        uint32_t last = 0;                // the number of its last allocation
+        uint32_t successors = UINT32_MAX; // of its stream, as of its latest events
+        uint32_t number = 0;              // as ThreadNumbers has it
+        uint32_t by = kNone;              // its place in the output
     };
     struct Image {
         uint32_t number = 0;
@@ -122,6 +116,27 @@ class Slicer {
         }
     };
 
+    void handle(Image &image, const EventStream &stream, const Event &event) {
+        while (event.ticks >= end_) next_slice();
+        switch (event.what) {
+        case What::Alloc:
+            put_in(image, stream.thread(), event, 1, ++image.allocations);
+            image.of(stream.thread()).last = image.allocations;
+            break;
+        case What::Free:
+            take_out(image, event, image.of(stream.thread()).last);
+            break;
+        case What::Failed:
+            break;
+        case What::Sample:
+            put_in(image, event.thread, event, event.weight(), static_cast<uint32_t>(event.clock));
+            break;
+        case What::SampleEnd:
+            take_out(image, event, static_cast<uint32_t>(event.clock));
+            break;
+        }
+    }
+
     static double amount(const Held &block) { return block.weight * static_cast<double>(block.size); }
 
     [[nodiscard]] uint64_t end_of(uint32_t slice) const {
@@ -137,9 +152,9 @@ class Slicer {
         if (group == kNone) return kNone;
         Thread &thread = image.of(number);
         if (thread.by == kNone) {
-            const auto [known, fresh] =
-                known_threads_.try_emplace({image.pid, number}, static_cast<uint32_t>(out_.threads.size()));
-            if (fresh) out_.threads.emplace_back(image.pid, number);
+            const auto [known, fresh] = known_threads_.try_emplace(
+                {image.pid, thread.number}, static_cast<uint32_t>(out_.threads.size()));
+            if (fresh) out_.threads.emplace_back(image.pid, thread.number);
             thread.by = known->second;
         }
         if (group >= latest_.size()) latest_.resize(group + size_t{1}, kNone);
@@ -237,6 +252,7 @@ class Slicer {
     std::vector<Entry> entries_;
     std::vector<Image> images_; // complete while events are read
     std::map<uint32_t, size_t> places_;
+    ThreadNumbers numbers_;
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> known_threads_; // by pid and number
     std::unordered_map<uint64_t, uint32_t> known_entries_;            // by thread and group
     std::vector<uint32_t> latest_;                                    // by group, the entry used last
@@ -257,9 +273,7 @@ CallSlices call_slices(BlockFile &file, const Definitions &definitions, const Su
     }
     merge_runs(
         pointers, kNoLimit, kNoLimit, [](EventStream &) {},
-        [&slicer](EventStream &stream, std::span<const Event> events) {
-            for (const Event &event : events) slicer.handle(stream, event);
-        },
+        [&slicer](EventStream &stream, std::span<const Event> events) { slicer.handle(stream, events); },
         [&slicer](EventStream &stream) { slicer.ended(stream); });
     return slicer.finish();
 }

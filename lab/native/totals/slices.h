@@ -16,7 +16,7 @@ namespace reap::native {
 
 struct CallSlices {
     uint64_t width = 1; // of a slice, in ticks
-    // (pid, number) of each thread; one that begins takes the number of one of its process that has ended.
+    // (pid, number) of each thread, as ThreadNumbers gives them.
     std::vector<std::pair<uint32_t, uint32_t>> threads;
 
     // Rows, as columns of one length, those of a slice in a row but for kAtExit: what a thread allocated from

@@ -70,8 +70,9 @@ inline size_t decode_short(uint8_t tag, RecordReader &in, BlockState &state, uin
     }
 }
 
-// Decodes one long record; 0 events if it is a later version's.
-size_t decode_long(uint8_t tag, RecordReader &in, const reap_block_header &block, Event &event) noexcept {
+// Decodes one long record; 0 events if it is none, as a later version's.
+size_t decode_long(uint8_t tag, RecordReader &in, const reap_block_header &block, Event &event,
+                   uint32_t &successors) noexcept {
     const std::string_view body = in.string();
     if (!in.good()) return 0;
     const auto *begin = reinterpret_cast<const unsigned char *>(body.data());
@@ -102,6 +103,10 @@ size_t decode_long(uint8_t tag, RecordReader &in, const reap_block_header &block
         event.thread = static_cast<uint32_t>(fields.varint());
         event.clock = fields.varint();
         break;
+    case REAP_TAG_MARK:
+        fields.varint(); // its stamp
+        if (fields.varint() == REAP_MARK_THREAD && fields.good()) ++successors;
+        return 0;
     case REAP_TAG_END:
         in.fail();
         return 0;
@@ -159,10 +164,14 @@ void EventStream::decode_batch() {
     while ((count < kBatch || (untimed != 0 && untimed < kMostWaiting)) && !in.done()) {
         const uint8_t tag = in.byte();
         const bool is_short = (tag & 15) != 0;
+        if (tag == REAP_TAG_MARK && count != 0) [[unlikely]] {
+            in.unread(); // what follows may be another thread's, and is not of this batch
+            break;
+        }
         const uint64_t stamp = state.ticks;
         if (!is_short) set_times(&batch_[count], std::exchange(untimed, 0), stamp, 0);
         const size_t made = is_short ? decode_short(tag, in, state, places_.data(), &batch_[count])
-                                     : decode_long(tag, in, block, batch_[count]);
+                                     : decode_long(tag, in, block, batch_[count], successors_);
         if (!in.good()) [[unlikely]] {
             ++file_.damage().malformed;
             blocks_.skip_block();

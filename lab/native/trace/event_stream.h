@@ -38,6 +38,10 @@ class EventStream {
         return next != nullptr ? next->head.base_ticks : UINT64_MAX;
     }
 
+    // How many threads have taken the stream over from the one before, up to the one whose events wait: those
+    // of two threads never wait at once.
+    [[nodiscard]] uint32_t successors() const noexcept { return successors_; }
+
     // The events that have been decoded and not taken yet, in order; empty before `refill` and at the end.
     [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
     [[nodiscard]] const Event &front() const noexcept { return batch_[begin_]; }
@@ -66,6 +70,7 @@ class EventStream {
     std::vector<Event> batch_; // those from begin_ to end_ wait
     size_t begin_ = 0;
     size_t end_ = 0;
+    uint32_t successors_ = 0;
     RecordReader in_;
     BlockState state_;
     std::array<uint32_t, REAP_STACK_PLACES> places_{}; // stacks that the block's records refer to

@@ -59,6 +59,9 @@ class RecordReader {
         return text;
     }
 
+    // Takes back a byte that was read.
+    void unread() noexcept { --at_; }
+
     [[gnu::noinline, gnu::cold]] uint8_t fail() noexcept {
         good_ = false;
         at_ = end_;

@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <utility>
 #include <vector>
-#include <x86intrin.h>
 
+#include "reap_ticks.h"
 #include "trace/block_file.h"
 #include "trace/checksum.h"
 #include "trace/process.h"
@@ -32,11 +32,11 @@ uint64_t clock_ns(clockid_t clock) {
 uint64_t ticks_per_second(uint32_t clock) {
     if (clock != REAP_CLOCK_TSC) return 1'000'000'000u;
     const uint64_t ns = clock_ns(CLOCK_MONOTONIC);
-    const uint64_t ticks = __rdtsc();
+    const uint64_t ticks = reap_ticks();
     const timespec pause{0, 20'000'000};
     nanosleep(&pause, nullptr);
     const uint64_t more_ns = clock_ns(CLOCK_MONOTONIC) - ns;
-    const uint64_t more_ticks = __rdtsc() - ticks;
+    const uint64_t more_ticks = reap_ticks() - ticks;
     return static_cast<uint64_t>(static_cast<double>(more_ticks) * 1e9 / static_cast<double>(more_ns));
 }
 
@@ -105,10 +105,9 @@ void punch_unused(int file, const BlockFile &blocks) {
 } // namespace
 
 double clock_cost(uint32_t clock) {
-    // As the recorder reads it: rdtscp waits for what comes before.
-    const auto read = [clock]() -> uint64_t {
-        unsigned processor = 0;
-        return clock == REAP_CLOCK_TSC ? __rdtscp(&processor) : clock_ns(CLOCK_MONOTONIC);
+    // As the recorder reads it: waiting for what comes before.
+    const auto read = [clock] {
+        return clock == REAP_CLOCK_TSC ? reap_ticks_after() : clock_ns(CLOCK_MONOTONIC);
     };
     std::array<uint64_t, 1001> costs{};
     for (uint64_t &cost : costs) {
@@ -119,7 +118,9 @@ double clock_cost(uint32_t clock) {
     return static_cast<double>(least) * 1e9 / static_cast<double>(ticks_per_second(clock));
 }
 
-uint64_t ticks_now(uint32_t clock) { return clock == REAP_CLOCK_TSC ? __rdtsc() : clock_ns(CLOCK_MONOTONIC); }
+uint64_t ticks_now(uint32_t clock) {
+    return clock == REAP_CLOCK_TSC ? reap_ticks() : clock_ns(CLOCK_MONOTONIC);
+}
 
 void create_trace(const std::string &path, const TraceOptions &options) {
     reap_file_header header{};

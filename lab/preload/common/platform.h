@@ -23,14 +23,30 @@ inline bool unlikely(bool condition) noexcept {
 // A system call that does not set errno; returns a negative errno on failure. Avoids libc, whose pages the
 // child of a fork has not mapped yet: touching each costs a page fault.
 inline long raw_call(long number, long a = 0, long b = 0, long c = 0) noexcept {
+#if defined(__x86_64__)
     long result;
     asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
     return result;
+#elif defined(__aarch64__)
+    register long x8 asm("x8") = number;
+    register long x0 asm("x0") = a;
+    register long x1 asm("x1") = b;
+    register long x2 asm("x2") = c;
+    asm volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+    return x0;
+#endif
 }
 
 // Copies bytes, for the child of a fork: see raw_call.
 inline void raw_copy(void *to, const void *from, size_t bytes) noexcept {
+#if defined(__x86_64__)
     asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+#else
+    for (size_t i = 0; i < bytes; ++i) {
+        static_cast<char *>(to)[i] = static_cast<const char *>(from)[i];
+        asm volatile("" : : : "memory"); // else the compiler calls memcpy
+    }
+#endif
 }
 
 // errno without a call of libc: see raw_call. Its distance from the thread pointer is the same in every

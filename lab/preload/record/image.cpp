@@ -176,6 +176,7 @@ void Image::enter(ThreadState &thread) noexcept {
     thread.random = Random(thread.last_sample ^ static_cast<uint64_t>(thread.tid) << 32);
     if (full_) {
         thread.budget = -1;
+        if (thread.takes_over) note_takeover(thread);
     } else {
         thread.period = Period(period_bytes_);
         thread.budget = gap(thread.random, thread.period.bytes());
@@ -199,6 +200,8 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.exact = handed.exact;
         thread.counts_large = handed.counts_large;
         thread.sampled_until = static_cast<int64_t>(handed.clock);
+        // One that has ended borrows what it has just handed on.
+        thread.takes_over = thread.phase == Phase::Fresh && !handed.events.is_new();
         if (handed.full != nullptr) {
             thread.full = handed.full;
             thread.full->known.forget(); // of a stack that may be unmapped
@@ -342,6 +345,18 @@ void Image::leave(ThreadState &thread) noexcept {
     const LockGuard guard(idle_lock_);
     Handover::of(place)->next = idle_;
     idle_ = place;
+}
+
+void Image::note_takeover(ThreadState &thread) noexcept {
+    thread.takes_over = false;
+    if (thread.events.is_new()) return; // a fork's
+    uint8_t *const out = begin_event(thread);
+    if (out == nullptr) return;
+    uint8_t body[3 * format::kMaxVarint];
+    uint8_t *end = thread.events.put_plain_stamp(body, now());
+    end = format::put_varint(end, REAP_MARK_THREAD);
+    end = format::put_varint(end, thread.tid);
+    thread.events.commit(RecordStream::put_long(out, REAP_TAG_MARK, body, static_cast<size_t>(end - body)));
 }
 
 uint8_t *Image::begin_event_slow(ThreadState &thread) noexcept {

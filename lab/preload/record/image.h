@@ -51,6 +51,9 @@ class Image {
     // Reading the TSC is about to be forbidden or allowed for the thread.
     void forbid_tsc(bool forbidden) noexcept;
 
+    // Writes that the events from here on are of `thread`, and those before of one that has ended.
+    REAP_COLD void note_takeover(ThreadState &thread) noexcept;
+
     // Space for an event of `thread`; on null the thread is disabled.
     uint8_t *begin_event(ThreadState &thread) noexcept {
         uint8_t *out = thread.events.room(kMaxHotBytes);

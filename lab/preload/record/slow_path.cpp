@@ -87,6 +87,7 @@ void schedule_next_sample(ThreadState &thread, uint64_t now) noexcept {
 
 void record_sample_end(ThreadState &thread, const void *pointer, uint64_t before, uint64_t after) noexcept {
     const Inside inside(thread);
+    if (unlikely(thread.takes_over)) image.note_takeover(thread);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;
     // The body's length precedes it; for a sample's end it fits into one byte.
@@ -219,6 +220,7 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     const uint64_t clock = thread.bytes_clock();
     schedule_next_sample(thread, after);
     if (pointer == nullptr || !image.watched.add(pointer)) return;
+    if (unlikely(thread.takes_over)) image.note_takeover(thread);
     const uint32_t stack = image.intern_stack(thread, frame);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) return;

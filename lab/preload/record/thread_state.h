@@ -57,7 +57,8 @@ struct ThreadState {
     uint32_t unloads = 0;      // calls of dlclose that this thread is in
     uint32_t number = 0;
     uint32_t tid = 0;
-    uint64_t began = 0; // ticks
+    bool takes_over = false; // its stream has another thread's events, and does not yet say that it follows
+    uint64_t began = 0;      // ticks
     reap_block_header *counts_block = nullptr;
     RequestState request;
     FullDepth *full = nullptr; // mapped when it pays, and passed on like the counters

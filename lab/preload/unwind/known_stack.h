@@ -5,11 +5,12 @@
 #include <cstdint>
 
 #include "frame_rule.h"
+#include "reap_trace.h"
 #include "recent_stacks.h"
 
 namespace reap::preload {
 
-inline constexpr size_t kMostKnownFrames = 128;
+inline constexpr size_t kMostKnownFrames = REAP_MOST_FRAMES;
 
 // A frame, and the value of rbp in it where the way to its caller, or further out, depends on it.
 struct KnownFrame {

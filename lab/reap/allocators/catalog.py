@@ -10,6 +10,7 @@ from reap import __version__
 from reap.allocators import apt, library, packages, store
 from reap.allocators.recipe import Recipe, recipes
 from reap.allocators.records import DEFAULT, OWN, Allocator, Missing
+from reap.base import installation
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
 from reap.base.text import did_you_mean
@@ -173,6 +174,11 @@ def recipe_of(name: str) -> Recipe:
     raise ReapError(f"there is no recipe to build an allocator called '{name}'", hint, ExitCode.USAGE)
 
 
+def word(allocator: Allocator) -> str:
+    """What `parse` makes it of: its name, or NAME=FILE."""
+    return allocator.name if allocator.name in names() else f"{allocator.name}={allocator.library}"
+
+
 def package_of(name: str) -> str:
     """The Debian package that brings an allocator of that name; empty if none does."""
     return next((entry.package for entry in ENTRIES if entry.name == name), "")
@@ -211,7 +217,7 @@ def _own(name: str) -> Allocator | Missing:
     """One that comes with Reap."""
     path = OWN_LIBRARIES / OWN[name]
     if not path.is_file():
-        return Missing(name=name, install="make install in Reap's checkout, or install Reap again")
+        return Missing(name=name, install=installation.again())
     found = library.examine(name, str(path))
     return Allocator(name=name, library=found.library, version=__version__, notes=found.notes)
 

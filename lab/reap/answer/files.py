@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from reap import __version__
+from reap.answer import redact
 from reap.answer.records import SCHEMA, VERSION, Answer, Head, Report
 from reap.launch.host import machine
 
@@ -29,17 +30,12 @@ def report_of(*answers: Answer) -> Report:
     return Report(**head, answers=list(answers))
 
 
-def write_files(
-    report: Report, *, json: Path | None, html: Path | None, force: bool, redact: bool = False
-) -> None:
-    """Writes what was asked for, `redact` without command lines, folders and users. Throws ReapError.
+def write_files(report: Report, *, json: Path | None, html: Path | None, force: bool) -> None:
+    """Writes what was asked for. Throws ReapError.
 
     Called before anything is printed: a reader like `head` that has seen enough ends this process.
     """
-    if redact:
-        from reap.answer.redact import redacted
-
-        report = redacted(report)
+    report = redact.shared(report)
     if json is not None:
         from reap.answer.json import write_json
 

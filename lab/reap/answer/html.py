@@ -26,6 +26,7 @@ SCRIPTS = (
     "toggle.js",
     "format.js",
     "slices.js",
+    "stacks.js",
     "draw/page/figures/base.js",
     *(f"draw/page/figures/{kind}.js" for kind in FIGURES),
     "data.js",

@@ -15,6 +15,7 @@ FIELDS: dict[str, object] = {
     "flame": None,
     "source": None,
     "difference": None,
+    "changed": None,
     "check": None,
     "comparison": None,
     "diagnosis": None,

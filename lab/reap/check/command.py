@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reap.base import redact
 from reap.base.errors import ExitCode, ReapError
+from reap.commandline.redact import redacting
 
 if TYPE_CHECKING:
     from reap.check.asked import Asked
@@ -88,6 +90,7 @@ def _limits(verb: Any) -> Any:  # noqa: ANN401 - as click's decorators
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("budget", required=False, type=_PATH, metavar="[BUDGET.toml] -- CMD...")
 @click.pass_context
@@ -193,7 +196,7 @@ def _write(asked: "Asked", result: "Check", path: Path) -> None:
     from reap.check.view.junit import junit
 
     if asked.junit is not None:
-        write_safely(asked.junit, junit(result), force=asked.force)
+        write_safely(asked.junit, junit(redact.shared(result)), force=asked.force)
     if asked.json is None and asked.html is None:
         return
     parts: list[Part] = [CheckPart(check=result)]
@@ -225,7 +228,7 @@ def _tell(asked: "Asked", result: "Check") -> None:
     from reap.commandline import reporting
 
     if asked.github:
-        for line in annotations(result):
+        for line in annotations(redact.shared(result)):
             click.echo(line, err=True)
     render(Console(stderr=True), result)
     reporting.say_files(json=asked.json, html=asked.html)

@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from reap import __version__
+from reap.base import installation
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import did_you_mean, printable
 from reap.cli import config
@@ -25,11 +26,14 @@ VERBS = {
     "record": ("reap.record.command", "Record every allocation of a program into a file."),
     "show": ("reap.show.command", "Show what a recording contains."),
     "live": ("reap.live.command", "Watch a program's allocations while it runs."),
-    "diff": ("reap.diff.command", "Show what grew and shrank between two recordings of two builds."),
+    "diff": (
+        "reap.diff.command",
+        "Show what grew and shrank from one build to another.",
+    ),
     "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
     "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
     "fleet": ("reap.fleet.command", "Show what thousands of recordings allocate, by service, version, site."),
-    "compare": ("reap.compare.command", "Compare allocators on a program."),
+    "compare": ("reap.sweep.compare", "Compare allocators on a program."),
     "sweep": ("reap.sweep.command", "Compare allocators on several programs, and on many machines."),
     "load": ("reap.load.command", "Make requests of a server at a fixed rate, and print their latency."),
     "tune": ("reap.tune.command", "Search an allocator's settings for those that suit a program."),
@@ -248,7 +252,7 @@ def _lacking(error: ImportError) -> ReapError | None:
     root = (error.name or "").partition(".")[0]
     if root in {"", "reap"}:
         return None
-    return ReapError(f"the Python package {root} is not installed here", "install reap again: setup/install")
+    return ReapError(f"the Python package {root} is not installed here", installation.again())
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

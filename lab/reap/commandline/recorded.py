@@ -1,5 +1,6 @@
 """A program that is to be recorded on this terminal."""
 
+import shlex
 from collections.abc import Sequence
 
 import click
@@ -16,7 +17,13 @@ def to_record(command: Sequence[str], allocator: str | None, timeout: float | No
     if len(chosen) > 1:
         raise ReapError("only one allocator can be recorded at a time", "name one", ExitCode.USAGE)
     found = programs.resolve(list(command))
-    programs.require_preloadable(found)
+    if found.obstacle:
+        outside = shlex.join(["reap", "record", "--via", "uprobe", "--", *found.command])
+        raise ReapError(
+            found.obstacle,
+            f"watch it from outside, as root: {outside}; or {found.remedy}",
+            ExitCode.NOT_EXECUTABLE,
+        )
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
     return Launch(

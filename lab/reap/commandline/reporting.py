@@ -91,11 +91,12 @@ def write_plain(path: Path, schema: str, fields: Mapping[str, object] | Record, 
     import msgspec
 
     from reap.answer.files import head_of
+    from reap.base import redact
     from reap.base.files import write_safely
 
     head = msgspec.structs.asdict(head_of(schema, VERSIONS[schema]))
     own = msgspec.structs.asdict(fields) if isinstance(fields, Record) else fields
-    data = msgspec.json.encode({**head, **own})
+    data = msgspec.json.encode(redact.shared({**head, **own}))
     write_safely(path, msgspec.json.format(data, indent=1) + b"\n", force=force)
     say_written("the results", path)
 

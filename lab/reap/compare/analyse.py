@@ -7,9 +7,6 @@ from reap.base.records import Estimate
 from reap.experiment import statistics
 from reap.experiment.records import Comparison, InRounds, Ratio, Side
 
-TIMES = ("cpu", "wall")
-"""The metrics in which a gain counts, the more dependable first."""
-
 PER_REQUEST = "cpu_per_request"
 """Of a server whose requests are counted, in place of CPU time: loads may differ in their number."""
 
@@ -33,6 +30,16 @@ def trusted(side: Side) -> bool:
 def cpu_time(ratios: Mapping[str, Ratio]) -> Ratio | None:
     """The ratio of CPU time, per request where requests are counted."""
     return ratios.get(PER_REQUEST) or ratios.get("cpu")
+
+
+def cpu(side: Side) -> Ratio:
+    """The same of a side that was compared."""
+    return side.ratios.get(PER_REQUEST) or side.ratios["cpu"]
+
+
+def times(ratios: Mapping[str, Ratio]) -> list[Ratio]:
+    """The kinds of time in which a gain counts, as far as they were compared, the more dependable first."""
+    return [each for each in (cpu_time(ratios), ratios.get("wall")) if each is not None]
 
 
 def sound(ratio: Ratio) -> bool:
@@ -85,11 +92,8 @@ def decided(comparison: Comparison) -> bool:
 def _decided(side: Side, comparison: Comparison) -> bool:
     if any(metric in side.ratios for metric in _OVER_TIME):
         return False
-    times = [side.ratios[metric] for metric in TIMES if metric in side.ratios]
-    if PER_REQUEST in side.ratios:
-        times = [side.ratios[PER_REQUEST]]
     return all(
         ratio.verdict != "inconclusive"
         and (ratio.ratio.value > 1 - comparison.worth or beyond_noise(ratio, comparison))
-        for ratio in times
+        for ratio in times(side.ratios)
     )

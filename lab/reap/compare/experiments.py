@@ -55,6 +55,7 @@ class Options:
     cleanup: str
     requests: bool
     pairing: Asked
+    witness: str | None = None
 
 
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
@@ -205,6 +206,12 @@ def _create(
     allocators, missing = (
         _base_alone(options.baseline) if against else choose(options.allocators, alone=bool(asked))
     )
+    if options.witness and asked is not None:
+        raise ReapError(
+            "--witness does not go with --levels and --naive",
+            "leave it out; --cache counters counts instructions there",
+            ExitCode.USAGE,
+        )
     fragmented = level_options.meant(asked) if asked else None
     profile = load_profile(asked.profile, cut_off=asked.cut_off) if asked and asked.profile else None
     stdin = spooled() if server is None else None
@@ -228,6 +235,7 @@ def _create(
             cleanup=options.cleanup,
             timeout=options.timeout,
             stdin=stdin is not None,
+            witness=bool(options.witness),
             requests=options.requests,
             pairing=options.pairing,
         ),
@@ -254,6 +262,7 @@ def _written(context: click.Context) -> set[str]:
         *other_commands.NAMES,
         "scan",
         *servers.NAMES,
+        *level_options.NAMES,
         "output",
     ]
-    return written(context, names).union(level_options.written(context))
+    return written(context, names)

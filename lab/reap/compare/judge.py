@@ -4,7 +4,7 @@ import enum
 import math
 
 from reap.compare import thresholds as at
-from reap.compare.analyse import TIMES, beyond_noise, sound, to_control, trusted
+from reap.compare.analyse import beyond_noise, cpu, sound, times, to_control, trusted
 from reap.experiment.records import Comparison, Ratio, Side
 
 RESIDENT = ("late_resident", "mean_resident")
@@ -30,10 +30,10 @@ def standing(side: Side, comparison: Comparison) -> Standing:
         return Standing.INCONCLUSIVE
     if gain(side, comparison) is not None:
         return Standing.GAIN
-    cpu = side.ratios["cpu"].ratio
+    held = cpu(side).ratio
     least = 1 - comparison.worth
-    settled = cpu.low >= min(least, 1 - at.MAY_HIDE) or (cpu.high < 1 and cpu.value > least)
-    slower = slower_elsewhere("cpu", side, comparison.worth)
+    settled = held.low >= min(least, 1 - at.MAY_HIDE) or (held.high < 1 and held.value > least)
+    slower = slower_elsewhere(cpu(side), side, comparison.worth)
     return Standing.NONE if settled or slower else Standing.INCONCLUSIVE
 
 
@@ -41,18 +41,17 @@ def gain(side: Side, comparison: Comparison) -> Ratio | None:
     """The ratio in which this allocator is faster: proven, beyond noise, worth it. None where it is not."""
     if side.itself:
         return None
-    for metric in TIMES:
-        ratio = side.ratios.get(metric)
-        if ratio is None or not sound(ratio) or slower_elsewhere(metric, side, comparison.worth):
+    for ratio in times(side.ratios):
+        if not sound(ratio) or slower_elsewhere(ratio, side, comparison.worth):
             continue
         if beyond_noise(ratio, comparison) and ratio.ratio.value <= 1 - comparison.worth:
             return ratio
     return None
 
 
-def slower_elsewhere(metric: str, side: Side, worth: float) -> Ratio | None:
+def slower_elsewhere(here: Ratio, side: Side, worth: float) -> Ratio | None:
     """The other kind of time, where it is proven worse by as much as would be a gain here."""
-    others = (side.ratios[name] for name in TIMES if name != metric and name in side.ratios)
+    others = (each for each in times(side.ratios) if each.metric != here.metric)
     return next((other for other in others if other.ratio.low > 1 and other.ratio.value >= 1 + worth), None)
 
 
@@ -73,8 +72,8 @@ def saves_memory(side: Side, comparison: Comparison) -> bool:
         return False
     return (
         _shrinks(memory, comparison)
-        and side.ratios["cpu"].ratio.high < 1 + comparison.worth
-        and not slower_elsewhere("cpu", side, comparison.worth)
+        and cpu(side).ratio.high < 1 + comparison.worth
+        and not slower_elsewhere(cpu(side), side, comparison.worth)
     )
 
 
@@ -127,13 +126,13 @@ def rounds_needed(side: Side, comparison: Comparison) -> int | None:
     number of rounds that is given beforehand needs no wider intervals. The noise of a single run is taken to
     stay as it is.
     """
-    ratio = side.ratios["cpu"].ratio
+    ratio = cpu(side).ratio
     if ratio.low <= 0 or side.rounds < 1:
         return None
     half = math.log(ratio.high / ratio.low) / 2 / comparison.widening
     change = math.log(ratio.value)
     certain = abs(change) / half
-    control = to_control(side.ratios["cpu"], comparison)
+    control = to_control(cpu(side), comparison)
     if change < 0 and control.low < control.high:
         certain = min(
             certain, -2 * comparison.widening * math.log(control.value) / math.log(control.high / control.low)
@@ -145,6 +144,12 @@ def rounds_needed(side: Side, comparison: Comparison) -> int | None:
     )
     needed = max(side.rounds / narrower**2 * 1.2, 10)
     return math.ceil(needed / 5) * 5 if needed <= at.MOST_ROUNDS else None
+
+
+def all_needed(sides: list[Side], comparison: Comparison) -> int | None:
+    """How many rounds would likely decide all of these; None beyond sense."""
+    needed = [rounds_needed(side, comparison) for side in sides]
+    return None if None in needed else max((each for each in needed if each), default=None)
 
 
 def _shrinks(memory: Ratio, comparison: Comparison) -> bool:

@@ -4,6 +4,7 @@ from reap.allocators.records import DEFAULT
 from reap.answer.words import listed
 from reap.base import units
 from reap.base.records import Estimate
+from reap.compare import thresholds as at
 from reap.experiment.records import Comparison, Ratio, Side
 
 METRICS = {
@@ -71,10 +72,9 @@ def memory(side: Side) -> str:
 
 
 def latency(side: Side) -> str:
-    """What this allocator does to latency, P99 where it is known; empty where there is none to compare."""
-    known = [
-        side.ratios[name] for name in ("latency_p99", "latency_p50", "latency_mean") if name in side.ratios
-    ]
+    """What this allocator does to latency or the time of marked requests, P99 where it is known; or empty."""
+    names = ("latency_p99", "latency_p50", "latency_mean", "request_p99", "request_p50")
+    known = [side.ratios[name] for name in names if name in side.ratios]
     if not known:
         return ""
     ratio, name = known[0], METRICS[known[0].metric]
@@ -103,6 +103,18 @@ def itself(side: Side, comparison: Comparison) -> str:
         f"{side.allocator} is the malloc that {program} has by itself ({side.provider}): it is compared with "
         f"itself, and {DEFAULT} was not measured."
     )
+
+
+def more_rounds(needed: int | None, comparison: Comparison) -> str:
+    """What would decide an inconclusive comparison: so many rounds, or something else where that is None."""
+    if needed is None:
+        return (
+            f"More rounds alone will hardly settle it (over {at.MOST_ROUNDS}): stop other programs, "
+            "or give the program more work; `reap doctor` says what is noisy."
+        )
+    took = comparison.round_seconds * needed
+    seconds = f" ({units.duration(took)})" if took else ""
+    return f"About {needed} rounds{seconds} would likely decide it if the machine stays as quiet as it was."
 
 
 def noise(comparison: Comparison, metric: str = "cpu") -> str:

@@ -14,7 +14,7 @@ from reap.compare.latency import LATENCY
 from reap.compare.serving import ServerStarter
 from reap.experiment import arms, metrics, requests, statistics
 from reap.experiment.folder import Folder
-from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread
+from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread, Witness
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
 
@@ -66,7 +66,8 @@ def draw(
     widening: float = 1.0,
 ) -> Comparison:
     """The comparison that these runs give, with intervals so many times as wide as for fixed rounds."""
-    measured = [run for run in runs if not run.warmup]
+    witnesses = [run for run in runs if run.cell.counted or run.cell.simulated]
+    measured = [run for run in runs if not (run.warmup or run.cell.counted or run.cell.simulated)]
     every = {arms.label(spec, arm): arm for arm in arms.arms(spec)}
     warmups = {arms.label(spec, run.cell): run for run in runs if run.warmup}
     base = next(iter(every.values()))
@@ -106,6 +107,7 @@ def draw(
         due_per_second=latency.due_per_second(measured),
         spread=_spread(baseline, control) if spec.server else None,
         against={each.name: each.program.command for each in spec.against},
+        witness=_witness(spec, witnesses, exits),
         scanned=spec.scanned,
         noise=_ratios(spec, baseline, control, widening),
         exit_code=reference[0].outcome.status,
@@ -139,6 +141,17 @@ def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
         return name
     own = Path(spec.program.path).name == file
     return f"its own ({file})" if own else file
+
+
+def _witness(spec: Spec, runs: Sequence[Run], exits: set[int]) -> Witness | None:
+    """What was counted in runs that ended as the baseline does; None without the baseline's."""
+    counts = {
+        arms.label(spec, run.cell): run.outcome.events
+        for run in runs
+        if run.outcome.events and run.outcome.status in exits
+    }
+    base = counts.pop(arms.label(spec, arms.arms(spec)[0]), None)
+    return Witness(by=spec.witness, baseline=base, counts=counts) if base and counts else None
 
 
 def _spread(baseline: Mapping[int, Run], control: Mapping[int, Run]) -> Spread | None:
@@ -229,7 +242,7 @@ def _ratios(
         return {}
     before = [baseline[number].outcome for number in rounds]
     after = [own[number].outcome for number in rounds]
-    together = any(baseline[number].together for number in rounds)
+    first = baseline[rounds[0]]
     return {
         metric.name: statistics.compare(
             metric,
@@ -239,5 +252,5 @@ def _ratios(
             worth=spec.worth,
         )
         for metric in metrics.known([*before, *after])
-        if not (together and metric.alone) and (spec.server is None or metric.name in SERVED)
+        if metrics.says(metric, first) and (spec.server is None or metric.name in SERVED)
     }

@@ -1,18 +1,19 @@
 """What of the options of `reap compare` does not go with a server under load."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+import msgspec
 
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline.experiments import written
+from reap.experiment.spec import Variant
+from reap.server import ready
 from reap.server.records import PORT, Server
 
-_FOR_PROGRAMS = (
-    *("against", "against_env", "against_dir", "scan", "levels", "naive", "naive_env", "requests"),
-    "profile",
-)
+_FOR_PROGRAMS = ("scan", "levels", "naive", "naive_env", "requests", "profile", "witness")
 
 
 def require_fitting(context: click.Context, server: Server, given: Mapping[str, Any]) -> None:
@@ -20,13 +21,31 @@ def require_fitting(context: click.Context, server: Server, given: Mapping[str, 
     if stray := written(context, _FOR_PROGRAMS):
         raise ReapError(
             f"{min(stray)} does not go with --server",
-            "a server is compared under allocators alone: leave it out",
+            "a server is compared under allocators or with other commands (--against): leave it out",
             ExitCode.USAGE,
         )
     if given["pairing"] in ("simultaneous", "sliced") and not server.has_port:
         raise ReapError(
-            f"servers that run at the same time need ports of their own, and {PORT} is not in both "
-            "--server and --load",
-            f"write {PORT} for the port in both, or leave out --pairing",
+            f"servers that run at the same time need ports of their own, and {PORT} is not in all of "
+            "--server, --load and --against",
+            f"write {PORT} for the port in each, or leave out --pairing",
             ExitCode.USAGE,
         )
+
+
+def beside(server: Server, others: Sequence[Variant]) -> Server:
+    """The same, where these other commands are loaded too: if one has a port that is fixed, each runs alone.
+
+    Throws ReapError for one that does not say where it listens.
+    """
+    commands = [shlex.join(each.program.command) for each in others]
+    fixed = [each for each in commands if PORT not in each]
+    awaited = ready.parsed(server.ready, has_port=True)
+    if fixed and not awaited.port and not awaited.line:
+        raise ReapError(
+            f"--ready {server.ready} does not say on which port, and there is no {PORT} in {fixed[0]}, "
+            "which --against names",
+            f"write {PORT} for the port in each command",
+            ExitCode.USAGE,
+        )
+    return msgspec.structs.replace(server, has_port=server.has_port and not fixed)

@@ -53,13 +53,15 @@ class ServerStarter(Starter):
         name = naming.name(cell, "w" if probe else "r")
         launch = self._launch(cell, self._variants[cell.variant], probe=probe)
         load = load_of(self._server, launch, self._spec.timeout)
+        load = msgspec.structs.replace(load, directory=self._spec.directory)
         server = msgspec.structs.replace(self._server, loads=1) if probe else self._server
         return service_of(server, naming.filled(launch, name), naming.filled(load, name), port)
 
     def _kept(self, cell: Cell, served: Served) -> Started:
         if served.failure and cell.arm() == self._baseline:
+            under = "" if self._spec.against else f"under {cell.allocator}, "
             raise ReapError(
-                f"under {cell.allocator}, the baseline, {served.failure}",
+                f"{under}the baseline, {served.failure}",
                 "run --server and --load by hand first",
                 ExitCode.FAILED,
             )

@@ -1,4 +1,6 @@
-"""A comparison of allocators as a table."""
+"""A comparison of allocators as a verdict and as tables."""
+
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
@@ -19,16 +21,77 @@ _RESIDENT = ("mean_resident", "late_resident")
 _REQUESTS = ("request_p50", "request_p99", "request_p999", "request_rate")
 _STYLES = {"better": "green", "worse": "yellow", "equivalent": "cyan", "inconclusive": "dim"}
 
+SCREEN = 17
+"""Lines of a verdict: with those that name files and the next command a screen of 24."""
+
+
+def render_verdict(console: Console, comparison: Comparison) -> None:
+    """Print the answer, what it rests on, and as many of the effects and notes as fit on a screen."""
+    headline = Text("Verdict: ", style="bold").append(
+        printable(words.headline(comparison)), style="bold cyan"
+    )
+    witness = words.witness(comparison, most=3)
+    last = [witness, words.why(comparison), words.more(comparison), _status(comparison)]
+    ends = [each for each in last if each]
+    console.print(headline)
+    said = [headline.plain, *ends, *(["!"] if comparison.notes else [])]
+    room = SCREEN - sum(_height(console, each) for each in said)
+    effects = words.verdict(comparison)
+    if sum(_height(console, each) for each in effects) > room:
+        effects = [words.of_side(side, comparison) for side in words.by_time(comparison)]
+        room -= 1
+    shown = _that_fit(console, effects, room)
+    for each in shown:
+        line(console, each)
+    if left := len(effects) - len(shown):
+        line(console, f"... and {left} more: --details", "dim")
+    for each in ends:
+        line(console, each, "dim")
+    room -= sum(_height(console, each) for each in shown)
+    notes_that_fit(console, comparison.notes, room + 1)
+
+
+def notes_that_fit(console: Console, every: Sequence[str], room: int) -> None:
+    """Print as many as there are lines for, and how many more there are."""
+    all_fit = sum(_height(console, each) for each in every) <= room
+    said = every if all_fit else _that_fit(console, every, room - 1)
+    notes(console, said)
+    if left := len(every) - len(said):
+        notes(console, [f"{units.number(left, 'more note' if said else 'note')}: --details"])
+
+
+def _height(console: Console, text: str) -> int:
+    """Lines that it takes, indented and as a note."""
+    return len(Text(f"! {printable(text)}").wrap(console, max(1, console.width - 2)))
+
+
+def _that_fit(console: Console, texts: Sequence[str], room: int) -> list[str]:
+    """The first of them that take no more lines than there is room for."""
+    fitting = []
+    for each in texts:
+        room -= _height(console, each)
+        if room < 0:
+            break
+        fitting.append(each)
+    return fitting
+
+
+def _status(comparison: Comparison) -> str:
+    code = comparison.exit_code
+    return f"The program itself ended with status {code}." if code else ""
+
 
 def render(console: Console, comparison: Comparison) -> None:
-    """Print the tables, how they are read, and what limits them."""
-    rounds = units.number(comparison.rounds, "paired round")
-    early = " (stopped early: the budget ended)" if comparison.stopped_early else ""
-    early = " (stopped: all decided)" if comparison.decided else early
+    """Print what each allocator does, and the tables."""
+    render_tables(console, comparison, words.verdict(comparison))
+
+
+def render_tables(console: Console, comparison: Comparison, effects: Sequence[str] = ()) -> None:
+    """Print the tables below these effects, how they are read, and what limits them."""
     what = "Commands" if comparison.against else "Allocators"
-    title = f"{what}, each as a ratio to {printable(comparison.baseline)}; {rounds}{early}"
+    title = f"{what}, each as a ratio to {printable(comparison.baseline)}; {words.rounds(comparison)}"
     console.print(Text(title, style="bold"))
-    for sentence in words.verdict(comparison):
+    for sentence in effects:
         line(console, sentence)
     console.print(Text(words.made(comparison), style="dim"))
     main = tuple(metric for metric in words.metrics(comparison) if metric in _MAIN) or _USUAL
@@ -53,8 +116,8 @@ def render(console: Console, comparison: Comparison) -> None:
     console.print()
     for sentence in words.reading(comparison):
         line(console, sentence, "dim")
-    if comparison.exit_code:
-        line(console, f"The program itself ended with status {comparison.exit_code}.")
+    if status := _status(comparison):
+        line(console, status)
     notes(console, comparison.notes)
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+from reap.answer.words import listed
 from reap.base import units
 from reap.base.text import printable
 from reap.compare import analyse, judge, phrases
@@ -25,44 +26,141 @@ SERVED = (
     "before them that warm it up, and the load generator; peak memory is from start to stop."
 )
 
+_FASTER, _SLOWER, _OPEN = "faster", "slower", "inconclusive"
+
+_NAMED = 3
+"""Allocators in a headline."""
+
+_HOW = {
+    "simultaneous": "at the same time on one core",
+    "sliced": "in turns on all cores",
+    "sequential": "one after another",
+}
+"""How the runs of a round were made."""
+
 NOISE = "Noise: the baseline against itself in the same rounds. A gain must be one over both of its runs."
 
 
+def headline(comparison: Comparison) -> str:
+    """The answer in a few words."""
+    base = comparison.baseline
+    judged = {
+        side.allocator: _outcome(side, comparison)
+        for side in comparison.sides
+        if not side.itself and judge.standing(side, comparison) is not judge.Standing.UNTRUSTED
+    }
+    if not judged:
+        return "nothing could be compared"
+    faster = [side.allocator for side in by_time(comparison) if judged.get(side.allocator) == _FASTER]
+    if faster:
+        names = faster if len(faster) <= _NAMED else [faster[0], f"{len(faster) - 1} others"]
+        return f"{listed(names)} {'is' if len(faster) == 1 else 'are'} faster than {base}"
+    if saving := [side.allocator for side in comparison.sides if judge.saves_memory(side, comparison)]:
+        return f"{saving[0]} takes less memory than {base}, and as much time"
+    if any(outcome.startswith(_OPEN) for outcome in judged.values()):
+        return _OPEN
+    if len(judged) > 1:
+        return f"none of {len(judged)} is faster than {base}"
+    ((name, outcome),) = judged.items()
+    return f"{name} is slower than {base}" if outcome == _SLOWER else f"{name}: {outcome}"
+
+
+def by_time(comparison: Comparison) -> list[Side]:
+    """The allocators or commands, that which takes the least time first; those without a result last."""
+    return sorted(comparison.sides, key=lambda side: _cpu(side) if analyse.trusted(side) else math.inf)
+
+
+def why(comparison: Comparison) -> str:
+    """What the verdict rests on: the rounds, how they were paired, and their noise."""
+    cpu = next((metric for metric in (analyse.PER_REQUEST, "cpu") if metric in comparison.noise), "")
+    noise = phrases.noise(comparison, cpu)
+    return f"{rounds(comparison)}, {_HOW[comparison.pairing.method]}{f'; {noise}' if noise else ''}."
+
+
+def rounds(comparison: Comparison) -> str:
+    """How many there were, and why no more."""
+    early = " (stopped early: the budget ended)" if comparison.stopped_early else ""
+    early = " (stopped: all decided)" if comparison.decided else early
+    return units.number(comparison.rounds, "paired round") + early
+
+
+def more(comparison: Comparison) -> str:
+    """What would decide that which is inconclusive, a sentence; empty where nothing is."""
+    left = _left(comparison)
+    return phrases.more_rounds(judge.all_needed(left, comparison), comparison) if left else ""
+
+
+def witness(comparison: Comparison, most: int | None = None) -> str:
+    """How many instructions each executes, or so many of them; empty where none were counted."""
+    held = comparison.witness
+    if held is None:
+        return ""
+    changes = [
+        f"{name} {units.change(count / held.baseline).replace('less', 'fewer')}"
+        for name, count in held.counts.items()
+    ]
+    by = "callgrind" if held.by == "callgrind" else "the processor's counters"
+    more = [f"{len(changes) - most} more"] if most and most < len(changes) else []
+    return f"Instructions: {', '.join([*changes[:most], *more])} ({by}, one run each)."
+
+
+def rounds_to_add(comparison: Comparison) -> int:
+    """How many rounds in all would decide what is inconclusive; 0 where nothing is, or they do not help."""
+    needed = judge.all_needed(_left(comparison), comparison) or 0
+    return needed if needed > comparison.rounds else 0
+
+
+def _left(comparison: Comparison) -> list[Side]:
+    """What is inconclusive, and not for want of rounds alone: of so few nothing says how many would do."""
+    return [
+        side
+        for side in comparison.sides
+        if judge.standing(side, comparison) is judge.Standing.INCONCLUSIVE and side.rounds >= at.FEWEST_ROUNDS
+    ]
+
+
 def verdict(comparison: Comparison) -> list[str]:
-    """What each allocator or command does to time, and to memory where that is a reason: a sentence each."""
-    return [_verdict(side, comparison) for side in comparison.sides]
+    """What each allocator or command does to time, and to memory where that is a reason; a sentence each."""
+    return [of_side(side, comparison) for side in comparison.sides]
 
 
-def _verdict(side: Side, comparison: Comparison) -> str:
+def of_side(side: Side, comparison: Comparison) -> str:
+    """The same of one of them."""
     standing = judge.standing(side, comparison)
     if standing is judge.Standing.UNTRUSTED:
         return f"{side.allocator}: no result: {side.problem.rstrip('.') or trust(side, comparison)}."
     if side.itself:
         return phrases.itself(side, comparison)
-    won = judge.gain(side, comparison) if standing is judge.Standing.GAIN else None
-    ratio = won or judge.slower_elsewhere("cpu", side, comparison.worth) or side.ratios["cpu"]
-    said = f"{phrases.effect(side, ratio)}: {_outcome(side, ratio, standing, comparison)}."
-    if won or judge.saves_memory(side, comparison):
+    said = f"{phrases.effect(side, _telling(side, comparison))}: {_outcome(side, comparison)}."
+    if standing is judge.Standing.GAIN or judge.saves_memory(side, comparison):
         memory = phrases.memory(side)
         said += f" {memory[:1].upper()}{memory[1:]}." if memory else ""
     latency = phrases.latency(side)
     return f"{said} {latency[:1].upper()}{latency[1:]}." if latency else said
 
 
-def _outcome(side: Side, ratio: Ratio, standing: judge.Standing, comparison: Comparison) -> str:
+def _telling(side: Side, comparison: Comparison) -> Ratio:
+    """The ratio of time that decides."""
+    standing, cpu = judge.standing(side, comparison), analyse.cpu(side)
+    won = judge.gain(side, comparison) if standing is judge.Standing.GAIN else None
+    return won or judge.slower_elsewhere(cpu, side, comparison.worth) or cpu
+
+
+def _outcome(side: Side, comparison: Comparison) -> str:
+    standing, ratio = judge.standing(side, comparison), _telling(side, comparison)
     if standing is judge.Standing.GAIN:
-        return "faster"
+        return _FASTER
     if side.rounds < at.FEWEST_ROUNDS:
-        return f"inconclusive, {units.number(side.rounds, 'round')} cannot decide it"
+        return f"{_OPEN}, {units.number(side.rounds, 'round')} cannot decide it"
     if ratio.verdict == "equivalent":
         return f"equivalent to {comparison.baseline} within {units.percent(comparison.worth)}"
     if ratio.verdict != "inconclusive" and analyse.within_noise(ratio, comparison):
         return "within the noise"
     if ratio.ratio.low > 1:
-        return "slower"
+        return _SLOWER
     if standing is judge.Standing.NONE:
         return "no gain worth having"
-    return "inconclusive"
+    return _OPEN
 
 
 def made(comparison: Comparison) -> str:
@@ -84,11 +182,21 @@ def _served(held: Pairing) -> str:
         )
     if held.method == "sliced":
         return (
-            "The servers of a round took turns of 20 to 50 ms on all cores, each with its load: throughput "
-            "and latency were not compared."
+            "The servers of a round took turns of 20 to 50 ms on all cores, each with its load, "
+            f"{_by(held)}: throughput and latency were not compared."
         )
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"The servers of a round ran one after another{why}."
+
+
+def _by(held: Pairing) -> str:
+    """What makes turns, and why runs take turns where that was not asked for."""
+    how = (
+        "by the freezer of cgroups"
+        if held.turns == "freezer"
+        else "by SIGSTOP and SIGCONT (no cgroup can be made here)"
+    )
+    return f"{how}, since {printable(held.reason)}" if held.reason else how
 
 
 def paired(held: Pairing) -> str:
@@ -100,7 +208,10 @@ def paired(held: Pairing) -> str:
     if held.method == "sliced":
         where = ", ".join(map(printable, held.private.folders)) if held.private else ""
         view = f", each with a private copy-on-write view of {where}" if where else ""
-        return f"Runs of a round took turns of 20 to 50 ms on all cores{view}: wall time was not compared."
+        return (
+            f"Runs of a round took turns of 20 to 50 ms on all cores{view}, {_by(held)}: "
+            "wall time is that of a run's own turns."
+        )
     why = f": {printable(held.reason)}" if held.reason else ""
     return f"Runs of a round were made one after another{why}."
 

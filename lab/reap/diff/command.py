@@ -1,4 +1,4 @@
-"""`reap diff`: what grew and shrank between two recordings."""
+"""`reap diff`: what grew and shrank between two recordings, or two reports."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reap.base.errors import ExitCode, ReapError
+from reap.commandline.redact import redacting
 
 if TYPE_CHECKING:
     from reap import native
@@ -38,7 +39,7 @@ _MEASURES = ("allocations", "bytes", "peak", "temporary", "live-at-exit")
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@click.option("--redact", is_flag=True, help="Leave command lines, folders and users out of the files.")
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def diff(
     before: Path,
@@ -47,14 +48,15 @@ def diff(
     limits: tuple[str, ...],
     json_file: Path | None,
     html_file: Path | None,
-    redact: bool,
     force: bool,
 ) -> int:
-    """Show what grew and shrank between two recordings of two builds.
+    """Show what grew and shrank between two recordings, or two reports, of two builds.
 
     Totals, then the functions and stacks with the largest change. Stacks are matched by the names of
     functions and modules, never by address. Exact for recordings of `reap record --depth full`; of triage
-    recordings, a change within its 95 % confidence interval is inconclusive.
+    recordings, a change within its 95 % confidence interval is inconclusive. Reports are files of --json, of
+    `reap compare`, `reap run` or `reap show`: their figures are compared, with intervals where runs were
+    repeated.
     """
     from reap.answer import files
     from reap.answer.records import Answer
@@ -65,16 +67,61 @@ def diff(
 
     allowed = [understood(text) for text in limits]
     reporting.refuse_existing(json_file, html_file, force=force)
+    reports = [_is_report(file) for file in (before, after)]
+    if any(reports):
+        if not all(reports) or allowed:
+            raise ReapError(
+                "--fail-if requires recordings" if allowed else "a recording and a report cannot be compared",
+                "name two recordings, or two files that --json wrote",
+                ExitCode.USAGE,
+            )
+        return _diff_reports(before, after, json_file, html_file, force=force)
     found = _difference(before, after, by, allowed)
     title = f"{found.before.program} before and after"
     answer = Answer(title=title, command=found.after.command, parts=[DifferencePart(difference=found)])
-    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force, redact=redact)
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render(reporting.console(json_file, html_file), found)
     reporting.say_files(json=json_file, html=html_file)
     exceeded = [budget.text for budget in found.budgets if budget.verdict == "exceeded"]
     if exceeded:
         click.echo(f"reap: exceeded: {'; '.join(exceeded)}", err=True)
     return ExitCode.FAILED if exceeded else ExitCode.OK
+
+
+def _is_report(file: Path) -> bool:
+    """Whether a file begins like JSON; no recording does."""
+    try:
+        with file.open("rb") as stream:
+            return stream.read(64).lstrip().startswith(b"{")
+    except OSError:
+        return False  # the reader of recordings says why
+
+
+def _diff_reports(
+    before: Path, after: Path, json_file: Path | None, html_file: Path | None, *, force: bool
+) -> int:
+    from reap.answer import files
+    from reap.answer.json import read_json
+    from reap.answer.records import Answer
+    from reap.commandline import reporting
+    from reap.diff.analyse import results
+    from reap.diff.part import ResultsPart
+    from reap.diff.terminal import render_results
+
+    old, new = (read_json(file, results.KINDS) for file in (before, after))
+    found = results.changed((str(before), str(after)), old, new)
+    if not found.figures:
+        raise ReapError(
+            f"{before} and {after} have no figure in common",
+            "name two reports of the same programs, which have a recording or a comparison",
+        )
+    title = ", ".join(dict.fromkeys(each.program for each in found.figures))
+    command = next(each.command for each in new.answers if each.title == found.figures[0].program)
+    answer = Answer(title=f"{title} before and after", command=command, parts=[ResultsPart(changed=found)])
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
+    render_results(reporting.console(json_file, html_file), found)
+    reporting.say_files(json=json_file, html=html_file)
+    return ExitCode.OK
 
 
 def _difference(before: Path, after: Path, by: "Measure", allowed: "list[Allowed]") -> "Difference":
@@ -89,7 +136,7 @@ def _difference(before: Path, after: Path, by: "Measure", allowed: "list[Allowed
     for path, recording in zip((before, after), recordings, strict=True):
         if recording.header().attached:
             raise ReapError(
-                f"{path} was recorded from a running process: what is in use is not known",
+                f"{path} was recorded from outside (--pid, --via uprobe): what is in use is not known",
                 "compare recordings of whole runs: reap record -o FILE -- CMD",
                 ExitCode.USAGE,
             )

@@ -8,8 +8,8 @@ from reap.answer.part import Limits, Part, Section
 from reap.base import units
 from reap.base.text import printable
 from reap.diff.analyse.difference import thinned
-from reap.diff.records import ChangedPlace, Difference
-from reap.diff.view import flame_view, view
+from reap.diff.records import ChangedPlace, ChangedResults, Difference
+from reap.diff.view import flame_view, results_view, view
 
 _BOXES = 5
 """A page has so many for each stack that it may have: they are shared by the stacks."""
@@ -50,6 +50,26 @@ class DifferencePart(Part, frozen=True, kw_only=True):
             shown = flame_view(held.flame)
             found.append(Section("diff/flame.html.j2", "difference", shown, libraries=libraries))
         return found
+
+
+class ResultsPart(Part, frozen=True, kw_only=True):
+    """What differs between two reports."""
+
+    QUESTION: ClassVar[str] = "What has changed since the report before?"
+
+    changed: ChangedResults
+
+    def sections(self) -> list[Section]:
+        """One table for each program."""
+        held = self.changed
+        return [
+            Section(
+                "diff/results.html.j2",
+                "changed",
+                results_view(held),
+                [printable(note) for note in held.notes],
+            )
+        ]
 
 
 def _shorter(held: ChangedPlace, limits: Limits) -> ChangedPlace:

@@ -69,6 +69,32 @@ class Budget(Record):
     verdict: BudgetVerdict
 
 
+class ChangedFigure(Record):
+    """A figure of a program that both reports have."""
+
+    program: str
+    """Title of its answer."""
+    figure: str
+    """What is counted, or of a comparison the metric, the allocator and what it is a ratio to."""
+    unit: Literal["count", "bytes", "share", "ratio"]
+    before: Estimate
+    after: Estimate
+    ratio: Estimate | None
+    """After / before, with its 95 % CI; None where one of them is 0."""
+    verdict: Verdict
+
+
+class ChangedResults(Record):
+    """What differs between two reports: comparisons, or whatever else `--json` wrote."""
+
+    before: str
+    after: str
+    """Their files."""
+    figures: list[ChangedFigure]
+    notes: list[str] = []
+    """What a reader must know, one sentence or two each."""
+
+
 class Difference(Record):
     """All that differs between two recordings."""
 

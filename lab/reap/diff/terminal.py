@@ -8,7 +8,7 @@ from rich.text import Text
 
 from reap.base.text import printable
 from reap.diff import words
-from reap.diff.records import Change, ChangedPlace, Difference
+from reap.diff.records import Change, ChangedPlace, ChangedResults, Difference
 from reap.draw.terminal import heading, line, notes
 from reap.recording.analyse.calls import Measure
 
@@ -34,6 +34,24 @@ def render(console: Console, held: Difference) -> None:
             line(console, words.budget(each, held), style)
     heading(console, "What to know")
     notes(console, held.limits)
+
+
+def render_results(console: Console, held: ChangedResults) -> None:
+    """Print what differs between two reports."""
+    console.print(Text(printable(f"From {held.before} to {held.after}"), style="bold"), soft_wrap=True)
+    for program in dict.fromkeys(each.program for each in held.figures):
+        heading(console, printable(program))
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+        table.add_column("", overflow="fold")
+        for name in words.RESULT_COLUMNS:
+            table.add_column(name, justify="right", overflow="fold")
+        for each in held.figures:
+            if each.program == program:
+                *values, by = words.result_row(each)
+                table.add_row(Text(printable(each.figure)), *values, Text(by, style=_STYLES[each.verdict]))
+        console.print(Padding(table, (0, 0, 0, 2)))
+    heading(console, "What to know")
+    notes(console, held.notes)
 
 
 def _table(console: Console, rows: list[tuple[str, Change, Measure]]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from reap.base import units
 from reap.base.text import printable
 from reap.diff import words
-from reap.diff.records import ChangedFlame, ChangedPlace, Difference
+from reap.diff.records import ChangedFlame, ChangedPlace, ChangedResults, Difference
 from reap.recording.analyse.calls import Measure
 
 
@@ -65,6 +65,36 @@ def view(held: Difference) -> DifferenceView:
             ("stacks", "Whole stacks; open one for its frames", [_row(each, by) for each in held.stacks]),
         ],
         budgets=[printable(words.budget(each, held)) for each in held.budgets],
+    )
+
+
+@dataclass(frozen=True)
+class ResultsView:
+    """The section of two reports."""
+
+    before: str
+    after: str
+    tables: list[tuple[str, list[TotalRow]]]
+    """By program."""
+
+
+def results_view(held: ChangedResults) -> ResultsView:
+    """The section's words and figures."""
+    programs = dict.fromkeys(each.program for each in held.figures)
+    return ResultsView(
+        before=printable(held.before),
+        after=printable(held.after),
+        tables=[
+            (
+                printable(program),
+                [
+                    TotalRow(printable(each.figure), words.result_row(each), each.verdict)
+                    for each in held.figures
+                    if each.program == program
+                ],
+            )
+            for program in programs
+        ],
     )
 
 

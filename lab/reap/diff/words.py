@@ -3,7 +3,7 @@
 from reap.base import units
 from reap.base.records import Estimate
 from reap.base.text import printable
-from reap.diff.records import Budget, Change, ChangedPlace, Difference
+from reap.diff.records import Budget, Change, ChangedFigure, ChangedPlace, Difference
 from reap.recording.analyse.calls import UNITS, Measure
 
 LABELS: dict[Measure, str] = {
@@ -59,6 +59,25 @@ def _form(measure: Measure, number: float) -> str:
 
 def _signed(measure: Measure, number: float) -> str:
     return ("+" if number > 0 else "") + _form(measure, number)
+
+
+RESULT_COLUMNS = ("before", "after", "after / before")
+
+
+def result_row(held: ChangedFigure) -> list[str]:
+    """Under `RESULT_COLUMNS`: both values, and by how much they differ."""
+    if held.ratio is None:
+        return [_result(held, held.before), _result(held, held.after), "-"]
+    unsure = " inconclusive" if held.verdict == "inconclusive" else ""
+    by = "the same" if held.verdict == "same" else units.ratio_with_interval(held.ratio) + unsure
+    return [_result(held, held.before), _result(held, held.after), by]
+
+
+def _result(held: ChangedFigure, found: Estimate) -> str:
+    if held.unit == "ratio":
+        return units.ratio_with_interval(found)
+    form = {"count": units.count, "bytes": units.size, "share": units.percent}[held.unit]
+    return ("" if found.exact else "~") + form(found.value)
 
 
 def place(held: ChangedPlace) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from reap.allocators import catalog, elf, verify
 from reap.allocators.records import Allocator, Missing
-from reap.base import units
+from reap.base import installation, units
 from reap.base.errors import ReapError
 from reap.base.records import Record
 from reap.doctor import noise
@@ -173,7 +173,7 @@ def _calibration() -> Check:
             name="calibration",
             state="poor",
             says=f"{found.note}: {says}",
-            mend="install reap again, or run `make install` in its checkout",
+            mend=installation.again(),
         )
     if not found.kept:
         mend = "set XDG_CACHE_HOME to a folder where you may write"

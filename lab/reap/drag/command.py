@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from reap.commandline.redact import redacting
+
 if TYPE_CHECKING:
     from reap.drag.engine import Engine
 
@@ -39,6 +41,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a page as one HTML file.")
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def drag(

@@ -10,6 +10,7 @@ import jinja2
 import markupsafe
 
 from reap import __version__
+from reap.base import redact
 from reap.base.text import printable
 
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|[KMGTP]iB|B|s|ms|µs|ns|k|M|G|T)(?:\W|$))")
@@ -38,7 +39,7 @@ def page(name: str, **words: object) -> str:
         style=markupsafe.Markup(own("page.css")),  # noqa: S704
         early=markupsafe.Markup(early),  # noqa: S704
         late=markupsafe.Markup(late),  # noqa: S704
-        **words,
+        **redact.shared(words),
     )
 
 

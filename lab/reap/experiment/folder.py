@@ -35,9 +35,7 @@ from reap.launch.records import Machine
 SCHEMA = 1
 """Raised when a field changes its meaning."""
 
-
 Line = TypeVar("Line", bound=Record)
-
 
 _EXPERIMENT = "experiment.json"
 
@@ -64,15 +62,34 @@ def spec_beside(file: Path) -> Spec | None:
     return None
 
 
-class Folder:
-    """An open experiment. While it is open no other process can open it."""
+class Open:
+    """A folder that is open, with its log. While it is open no other process can open it."""
+
+    def __init__(self, path: Path, log: FileIO) -> None:
+        self.path = path
+        self._log = log
+
+    def close(self) -> None:
+        """Lets go of the folder."""
+        self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Folder(Open):
+    """An open experiment."""
 
     def __init__(self, path: Path, experiment: Experiment, runs: list[Run], log: FileIO) -> None:
-        self.path = path
+        super().__init__(path, log)
         self.experiment = experiment
         self.runs = runs
         """Those that have ended, in order."""
-        self._log = log
 
     @classmethod
     def create(
@@ -216,18 +233,6 @@ class Folder:
         except OSError as error:
             raise _cannot_write(self, error) from error
         self.runs.append(run)
-
-    def close(self) -> None:
-        """Lets go of the folder."""
-        self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _text_of(experiment: Experiment) -> bytes:

@@ -4,7 +4,11 @@ import statistics
 from collections.abc import Callable, Iterable
 
 from reap.base.records import Record
+from reap.experiment.records import Run
 from reap.launch.records import Outcome
+
+_BUSY = 0.9
+"""Cores that a run which does not wait uses."""
 
 
 class Metric(Record):
@@ -20,6 +24,8 @@ class Metric(Record):
     more_is_better: bool = False
     alone: bool = False
     """Whether it says something only of runs that share their core with no other run."""
+    in_turns: bool = False
+    """Whether it says something of runs that took turns, too, as far as they do not wait."""
     resident: bool = False
     """Whether resident memory must have been looked at over a run's time for it to be known."""
     requests: int = 0
@@ -49,7 +55,14 @@ def _of_loads(outcome: Outcome, field: str) -> float | None:
 
 _USUAL = (
     Metric(name="cpu", unit="s", quantum=1e-6, of=lambda outcome: outcome.cpu_ns / 1e9),
-    Metric(name="wall", unit="s", quantum=1e-9, of=lambda outcome: outcome.wall_ns / 1e9, alone=True),
+    Metric(
+        name="wall",
+        unit="s",
+        quantum=1e-9,
+        of=lambda outcome: outcome.wall_ns / 1e9,
+        alone=True,
+        in_turns=True,
+    ),
     Metric(name="peak_resident", unit="bytes", quantum=4096, of=lambda outcome: outcome.peak_resident),
     Metric(name="minor_faults", unit="count", quantum=1, of=lambda outcome: outcome.minor_faults),
     Metric(name="major_faults", unit="count", quantum=1, of=lambda outcome: outcome.major_faults),
@@ -158,6 +171,14 @@ ENOUGH_REQUESTS = max(metric.requests for metric in _REQUESTS)
 def named(name: str) -> Metric:
     """The metric of that name."""
     return next(each for each in METRICS if each.name == name)
+
+
+def says(metric: Metric, run: Run) -> bool:
+    """Whether the metric says something of runs that were paired as this one was."""
+    if not metric.alone or not run.together:
+        return True
+    # One that waits does so in the turns of others, too.
+    return run.in_turns and metric.in_turns and run.outcome.cpu_ns > _BUSY * run.outcome.wall_ns
 
 
 def known(outcomes: Iterable[Outcome]) -> list[Metric]:

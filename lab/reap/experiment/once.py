@@ -68,7 +68,7 @@ class Once:
             ended = [_explained(each) for each in ended]
         share = (time.monotonic() - begun) / len(cells)
         return [
-            self._keep(cell, each, started, share, together=True)
+            self._keep(cell, each, started, share, together=True, in_turns=core is None)
             for cell, each in zip(cells, ended, strict=True)
         ]
 
@@ -85,6 +85,7 @@ class Once:
         *,
         warmup: bool = False,
         together: bool = False,
+        in_turns: bool = False,
     ) -> Run:
         run = Run(
             cell=cell,
@@ -93,6 +94,7 @@ class Once:
             started=started,
             warmup=warmup,
             together=together,
+            in_turns=in_turns,
             seconds=seconds,
             laid=ended.laid,
             samples=ended.samples,

@@ -1,9 +1,9 @@
-"""How the arms of a round are paired: at the same time on one core, or one after another.
+"""How the arms of a round are paired: at the same time on one core, in turns on all, or one after another.
 
 At the same time, intervals of CPU time are several times narrower (see `launch.together`). But copies of a
 command may meet on its files, all must fit into memory at once, and a program of many threads does not run on
-one core as it runs on several. Which it is to be is found out once, before the first round, and kept in the
-experiment's folder, so that all of its rounds are paired alike.
+one core as it runs on several: it takes turns (see `launch.slices`). Which it is to be is found out once,
+before the first round, and kept in the experiment's folder, so that all of its rounds are paired alike.
 """
 
 import math
@@ -21,6 +21,7 @@ from reap.experiment.folder import Folder
 from reap.experiment.once import prepared
 from reap.experiment.records import Pairing, Run
 from reap.experiment.spec import Spec
+from reap.launch import freezer
 from reap.launch.host import memory
 from reap.launch.records import Launch, Outcome
 
@@ -29,6 +30,8 @@ _SHARE = 0.7
 """Of the memory that is available: what the programs of a round may take together."""
 _SEVERAL_CORES = 1.1
 """CPU seconds per second of wall time from which on a program uses several cores."""
+_ENOUGH_TURNS = 0.3
+"""Seconds of wall time in which a program has several turns."""
 _STRACED = 20
 """How many times as long as the warm-up a run under strace may take, beside `_PATIENCE`."""
 _PATIENCE = 5.0
@@ -61,15 +64,16 @@ def core(number: int, seed: int) -> int:
 def _found_out(
     folder: Folder, copies: int, launches: Callable[[], list[Launch]], say: Callable[[str], None]
 ) -> Pairing:
-    spec = folder.spec
-    sliced = spec.pairing == "sliced" or (spec.server is not None and _several(folder))
+    spec, warm_ups = folder.spec, _warm_ups(folder)
     if spec.pairing == "simultaneous" or spec.pairing == "sequential":
         return Pairing(method=spec.pairing)
-    reason = _of_spec(spec) or _of_warm_ups(_warm_ups(folder), copies, several=sliced)
-    if reason:
+    if reason := _of_spec(spec) or _of_warm_ups(warm_ups, copies):
+        return Pairing(reason=reason)
+    why = _several(warm_ups)
+    if reason := _of_length(spec, why, warm_ups):
         return Pairing(reason=reason)
     if spec.server is not None:
-        return Pairing(method="sliced" if sliced else "simultaneous")
+        return _together(spec, why)
     say("watching one run by strace: may copies of it run at the same time?")
     try:
         seconds = _PATIENCE + _STRACED * folder.runs[0].outcome.wall_ns / 1e9
@@ -80,18 +84,39 @@ def _found_out(
         seen = [footprint.watch(launch, lambda name: prepared(spec, name)) for launch in own]
     except ReapError as error:
         return Pairing(reason=f"whether copies of the program would meet is not known: {error.what}")
-    if reason := next(filter(None, (_of_footprint(each, sliced=sliced) for each in seen)), ""):
+    why = why or ("the program makes threads" if any(each.threads for each in seen) else "")
+    found = _together(spec, why)
+    reason = _of_length(spec, why, warm_ups)
+    reason = reason or next(filter(None, (_of_footprint(each, found) for each in seen)), "")
+    if reason:
         return Pairing(reason=reason)
     if not any(each.shares for each in seen):
-        return Pairing(method="sliced" if sliced else "simultaneous")
+        return found
+    if spec.fragment is not None:  # which reads what a run reports beside its files
+        return Pairing(reason=_meets(seen))
     say("copies would write the same files: trying a private copy-on-write view for each")
-    return _in_private(folder, copies, own, seen)
+    return _in_private(folder, copies, own, seen, found)
+
+
+def _together(spec: Spec, why: str) -> Pairing:
+    """At the same time on one core; or in turns where that is asked for, or one core would not do."""
+    if spec.pairing != "sliced" and not why:
+        return Pairing(method="simultaneous")
+    return Pairing(
+        method="sliced",
+        reason="" if spec.pairing == "sliced" else why,
+        turns="freezer" if freezer.here() else "signals",
+    )
 
 
 def _in_private(
-    folder: Folder, copies: int, launches: Sequence[Launch], seen: Sequence[footprint.Footprint]
+    folder: Folder,
+    copies: int,
+    launches: Sequence[Launch],
+    seen: Sequence[footprint.Footprint],
+    found: Pairing,
 ) -> Pairing:
-    """At the same time, each with a view of its own of the folders in which copies would meet."""
+    """The same, each with a view of its own of the folders in which copies would meet."""
     met = _meets(seen)
     view = private.plan(seen)
     if isinstance(view, str):
@@ -105,12 +130,21 @@ def _in_private(
             return Pairing(reason=f"{met}, and a private view of its files does not work: {outcome}")
         if reason := _of_memory(warm_ups, copies, outcome.written_bytes or 0):
             return Pairing(reason=reason)
-    return Pairing(method="sliced" if folder.spec.pairing == "sliced" else "simultaneous", private=view)
+    return msgspec.structs.replace(found, private=view)
 
 
-def _several(folder: Folder) -> bool:
-    """Whether the baseline uses more than one core."""
-    return any(_busy(run.outcome) > _SEVERAL_CORES for run in _warm_ups(folder)[:1])
+def _several(warm_ups: Sequence[Run]) -> str:
+    """How many cores are used, where that is more than one; else empty."""
+    most = max(_busy(run.outcome) for run in warm_ups)
+    return f"the program uses {most:.1f} cores at once" if most > _SEVERAL_CORES else ""
+
+
+def _of_length(spec: Spec, why: str, warm_ups: Sequence[Run]) -> str:
+    """That a program which would have to take turns ends before it has had enough of them."""
+    if spec.server is not None or spec.pairing == "sliced" or not why:
+        return ""
+    short = warm_ups[0].outcome.wall_ns < _ENOUGH_TURNS * 1e9
+    return f"{why}, and ends too soon to take turns" if short else ""
 
 
 def _busy(outcome: Outcome) -> float:
@@ -133,14 +167,12 @@ def _of_spec(spec: Spec) -> str:
     return ""
 
 
-def _of_warm_ups(warm_ups: Sequence[Run], copies: int, *, several: bool) -> str:
+def _of_warm_ups(warm_ups: Sequence[Run], copies: int) -> str:
     base = warm_ups[0].outcome
     if base.requests is not None and base.requests.count:
         return "the program marks requests, whose times are compared"
     if any(each.latency for each in base.loads):
         return "the load makes requests at a fixed rate, whose latency is compared"
-    if _busy(base) > _SEVERAL_CORES and not several:
-        return f"the program uses {_busy(base):.1f} cores at once"
     return _of_memory(warm_ups, copies)
 
 
@@ -151,12 +183,10 @@ def _of_memory(warm_ups: Sequence[Run], copies: int, files: int = 0) -> str:
     return ""
 
 
-def _of_footprint(seen: footprint.Footprint, *, sliced: bool) -> str:
+def _of_footprint(seen: footprint.Footprint, found: Pairing) -> str:
     """What no view of files of its own would help against."""
-    if sliced and seen.job_control:
+    if found.turns == "signals" and seen.job_control:
         return "the program waits for children that stop, and would see the turns"
-    if seen.threads and not sliced:
-        return "the program makes threads"
     return _meets([seen]) if any(each not in seen.changed for each in seen.shares) else ""
 
 

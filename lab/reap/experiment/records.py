@@ -14,7 +14,11 @@ from reap.launch.records import Misses, Outcome, Private
 Verdict = Literal["better", "worse", "equivalent", "inconclusive"]
 HugePages = Literal["", "off", "on"]
 Method = Literal["simultaneous", "sliced", "sequential"]
+Turns = Literal["", "freezer", "signals"]
 Asked = Literal["auto", "simultaneous", "sliced", "sequential"]
+
+
+Witnessed = Literal["", "counters", "callgrind"]
 
 
 class Pairing(Record):
@@ -23,7 +27,9 @@ class Pairing(Record):
     method: Method = "sequential"
     """At the same time on one core, in short turns on all cores, or one after another."""
     reason: str = ""
-    """Why one after another, where that was not asked for."""
+    """Why one after another or in turns, where that was not asked for."""
+    turns: Turns = ""
+    """What makes the turns: the freezer of cgroups, or SIGSTOP and SIGCONT where no cgroup can be made."""
     private: Private | None = None
     """The folders of which each run has a copy-on-write view for itself, where copies would meet there."""
 
@@ -124,6 +130,8 @@ class Run(Record):
     warmup: bool = False
     together: bool = False
     """Whether it shared its core, or took turns, with the other runs of its round."""
+    in_turns: bool = False
+    """Whether it took turns: then its wall time is that of its own turns."""
     seconds: float = 0.0
     """What the run took in all, its preparation and clean-up included."""
     laid: Laid | None = None
@@ -210,6 +218,16 @@ class InRounds(Record, frozen=True, kw_only=True):
     """The smallest change that matters, as a fraction of 1."""
 
 
+class Witness(Record):
+    """Instructions in user mode, of one run of each: beside time a second witness, with hardly any noise."""
+
+    by: Witnessed
+    """The processor's counters, or callgrind."""
+    baseline: int
+    counts: dict[str, int]
+    """By the names of the sides that did as the baseline does."""
+
+
 class Comparison(InRounds, frozen=True, kw_only=True):
     """Allocators compared on one program."""
 
@@ -234,6 +252,8 @@ class Comparison(InRounds, frozen=True, kw_only=True):
     """Of a server that is loaded several times a start: how far its CPU time strays."""
     against: dict[str, list[str]] = {}
     """Commands by the names of their sides, where commands are compared and not allocators."""
+    witness: Witness | None = None
+    """Where it was asked for."""
     scanned: bool = False
     """Whether those differ in the value of a parameter: output is not compared."""
     notes: list[str] = []

@@ -124,6 +124,10 @@ class Runner:
         with stoppable(self._folder):
             return self._a_round(number, number + 1)
 
+    def cells(self, number: int) -> list[Cell]:
+        """What a round is of, after `begin`."""
+        return schedule.a_round(self._living(number), number, self._spec.seed)
+
     def _begin(self) -> None:
         begun = len(self._once.done) >= len(self._arms) * self._spec.warm_ups
         if not begun:
@@ -219,7 +223,7 @@ class Runner:
         self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
 
     def _a_round(self, number: int, rounds: int) -> list[Run]:
-        cells = schedule.a_round(self._living(number), number, self._spec.seed)
+        cells = self.cells(number)
         if self.pairing.method != "sequential":
             return self._round_together(cells, number, rounds)
         return self._round(cells, number, rounds)
@@ -251,7 +255,7 @@ class Runner:
         """One sampled run an arm; where misses are asked for, one for each event, or in simulated caches."""
         plan = self._spec.fragment
         if plan is None:
-            return []
+            return self._witness()
         wanted = arms.wanted(self._spec, plan)
         more = [More("sampled runs", [schedule.sampled(arm) for arm in wanted])]
         if plan.caches == COUNTERS:
@@ -262,6 +266,15 @@ class Runner:
             simulated = [schedule.simulated(arm) for arm in wanted]
             more.append(More("runs in simulated caches", simulated, SIMULATED))
         return more
+
+    def _witness(self) -> list[More]:
+        """One run an arm in which its instructions are counted, where that is asked for."""
+        if not self._spec.witness:
+            return []
+        if self._spec.witness == COUNTERS:
+            cells = [schedule.counted(arm, "instructions") for arm in self._arms]
+            return [More("runs in which the processor counts instructions", cells)]
+        return [More("runs under callgrind", [schedule.simulated(arm) for arm in self._arms], SIMULATED)]
 
     def _once_more(self, more: More) -> None:
         cells = [cell for cell in more.cells if cell.arm() not in self.dropped]

@@ -8,7 +8,7 @@ from reap.allocators.knobs import Objective
 from reap.allocators.records import Allocator
 from reap.base.records import Record
 from reap.experiment.littering import litter_of
-from reap.experiment.records import Asked, HugePages
+from reap.experiment.records import Asked, HugePages, Witnessed
 from reap.experiment.sequential import WORTH
 from reap.launch.litter.level import Level
 from reap.launch.litter.records import DEFAULT_SEED, Litter, Order
@@ -152,6 +152,8 @@ class Spec(Record):
     seed: int = SEED
     pairing: Asked = "sequential"
     """Whether the runs of a round are made at the same time on one core."""
+    witness: Witnessed = ""
+    """What counts the instructions of a run of each arm; empty: nothing."""
     requests: bool = False
     """Whether its marked requests are what was asked for: it is an error if it marks none."""
     resident: bool = False

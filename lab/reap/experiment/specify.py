@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ExitCode, ReapError
-from reap.experiment.records import Asked
+from reap.experiment.records import Asked, Witnessed
 from reap.experiment.sequential import WORTH
 from reap.experiment.spec import COUNTERS, SEED, Fragment, Spec, Tune, Variant, state_of
 from reap.launch import program as programs
@@ -68,7 +68,7 @@ COMMAND = Workload()
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """How often the program is run, and what holds for each run. The fields are those of `Spec`."""
+    """How often the program is run, and what holds for each run. The fields are named as those of `Spec`."""
 
     warm_ups: int = 1
     runs: int = 0
@@ -80,6 +80,8 @@ class Conditions:
     stdin: bool = False
     seed: int = SEED
     pairing: Asked = "sequential"
+    witness: bool = False
+    """Whether instructions are counted, too, in a run of each arm."""
     requests: bool = False
     resident: bool = False
 
@@ -111,7 +113,7 @@ def specify(
     where = str(Path(workload.directory or ".").absolute())
     found = programs.resolve(command, directory=where)
     alone = fragmented is not None or tune is not None or bool(against)
-    ordered = _baseline_first(allocators, baseline, alone=alone)
+    ordered = baseline_first(allocators, baseline, alone=alone)
     libraries = [each.library for each in ordered if each.library]
     if libraries or fragmented or (not against and all(not each.environment for each in ordered)):
         for each in (found, *(variant.program for variant in against)):
@@ -121,8 +123,7 @@ def specify(
     images = [path for each in variants for path in _files(each.program)]
     images += _files(server.load) if server else []
     held = {each.name: getattr(conditions, each.name) for each in fields(conditions)}
-    if fragmented is not None:
-        held["pairing"] = "sequential"
+    held["witness"] = _witness() if conditions.witness else ""
     return Spec(
         workload=workload.name,
         variant=workload.variant,
@@ -194,6 +195,14 @@ def _fragment(custom: Program, directory: str, asked: AskedFragment) -> Fragment
     )
 
 
+def _witness() -> Witnessed:
+    """What counts instructions here: the processor, where it lets us, or callgrind. Throws ReapError."""
+    if counters.counts("instructions"):
+        return "counters"
+    callgrind.tool("counts instructions", "--witness")
+    return "callgrind"
+
+
 def _caches(asked: str) -> tuple[str, list[str]]:
     """Where misses are counted, which is in a model of this machine where its processor shows no counters."""
     if not asked or (asked == COUNTERS and counters.here()):
@@ -205,7 +214,11 @@ def _caches(asked: str) -> tuple[str, list[str]]:
     return "machine", [note]
 
 
-def _baseline_first(allocators: list[Allocator], baseline: str, *, alone: bool) -> list[Allocator]:
+def baseline_first(allocators: list[Allocator], baseline: str, *, alone: bool) -> list[Allocator]:
+    """These with the baseline before the others; glibc need not be named. Throws ReapError.
+
+    It may be `alone` where something else is compared.
+    """
     named = {each.name: each for each in allocators}
     if baseline not in named:
         if baseline != DEFAULT:

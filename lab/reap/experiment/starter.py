@@ -1,8 +1,9 @@
 """Starts the cells of an experiment: from coordinates to a launched program and what came of it."""
 
+import contextlib
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -61,17 +62,16 @@ class Starter:
             self._launch(cell, variant, probe=probe), naming.name(cell, "w" if probe else "r")
         )
         if cell.level == BARE:
-            return Started(outcome=spawn.run(launch))
+            return Started(outcome=_run_bare(cell, launch))
         litter, image = self._litters[cell.level], variant.program.image
         if cell.simulated and self._spec.fragment is not None:
             littered, misses = callgrind.run(launch, litter, self._spec.fragment.caches)
             return Started(outcome=littered.outcome, laid=_laid(littered), misses=misses)
         if cell.counted:
-            littered = littering.run(launch, litter, image=image, event=counters.EVENTS[cell.counted])
-            return Started(outcome=littered.outcome, laid=_laid(littered))
+            event = counters.EVENTS[cell.counted]
+            return _littered(littering.run(launch, litter, image=image, event=event))
         if not cell.sampled:
-            littered = littering.run(launch, litter, image=image)
-            return Started(outcome=littered.outcome, laid=_laid(littered))
+            return _littered(littering.run(launch, litter, image=image))
         providers = [launch.allocator] if launch.allocator else []
         run = sample.sample(launch, litter, image=image, providers=providers)
         samples = Samples(all=run.seen.all, inside=run.seen.inside, kernel=run.kernel, method=run.method)
@@ -80,12 +80,24 @@ class Starter:
     def start_together(
         self, cells: Sequence[Cell], core: int | None, private: Private | None = None
     ) -> list[Started]:
-        """Runs cells that nothing litters at once, on one core or in turns. Throws what launching throws."""
-        launches = [
-            msgspec.structs.replace(naming.filled(self.alone(cell), naming.name(cell)), private=private)
-            for cell in cells
-        ]
-        return [Started(outcome=outcome) for outcome in together.run(launches, core)]
+        """Runs cells at once, on one core or in turns. Throws what launching throws."""
+        with contextlib.ExitStack() as stack:
+            made = [stack.enter_context(self._made(cell, private)) for cell in cells]
+            outcomes = together.run([launch for launch, _ in made], core)
+            return [read(outcome) for (_, read), outcome in zip(made, outcomes, strict=True)]
+
+    @contextlib.contextmanager
+    def _made(
+        self, cell: Cell, private: Private | None
+    ) -> Iterator[tuple[Launch, Callable[[Outcome], Started]]]:
+        """How a cell of a round is started, and how its outcome is read; both are good within."""
+        launch = naming.filled(self.alone(cell), naming.name(cell))
+        if cell.level == BARE:
+            yield msgspec.structs.replace(launch, private=private), lambda outcome: Started(outcome=outcome)
+            return
+        image = self._variants[cell.variant].program.image
+        with littering.prepared(launch, self._litters[cell.level], image=image) as (littered, net):
+            yield littered, lambda gross: _littered(net(gross))
 
     def alone(self, cell: Cell) -> Launch:
         """How the cell's program is started; `{arm}` is still in its words."""
@@ -117,6 +129,13 @@ class Starter:
         return _moved(launch, cell.layout) if cell.layout else launch
 
 
+def _run_bare(cell: Cell, launch: Launch) -> Outcome:
+    """A run without a litter, in which instructions are counted where the cell says so."""
+    if cell.simulated:
+        return callgrind.instructions(launch)
+    return spawn.run(counters.counting(launch, cell.counted) if cell.counted else launch)
+
+
 def _switched(launch: Launch, allocator: Allocator) -> Launch:
     """The same with its allocator asking for huge pages; it stays as it is where the kernel gives them."""
     words = huge_pages.switch(allocator, {**os.environ, **launch.environment})
@@ -144,6 +163,10 @@ def _moved(launch: Launch, layout: int) -> Launch:
         environment={**launch.environment, _LAYOUT: "x" * length},
         preloads=[*launch.preloads, *more],
     )
+
+
+def _littered(run: Littered) -> Started:
+    return Started(outcome=run.outcome, laid=_laid(run))
 
 
 def _laid(littered: Littered) -> Laid:

@@ -8,10 +8,11 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT
+from reap.commandline.redact import redacting
 
 if TYPE_CHECKING:
     from reap import native
-    from reap.recording.analyse.calls import Measure
+    from reap.recording.analyse.calls import Calls, Measure
 
 FORMATS = {
     "collapsed": ".collapsed",
@@ -19,11 +20,12 @@ FORMATS = {
     "pprof": ".pb.gz",
     "parquet": ".parquet",
     "chrome-trace": ".trace.json",
+    "heaptrack": ".heaptrack.gz",
     "fleet": ".fleet.parquet",
 }
 """With what the name of the output ends."""
 _MEASURES = ("allocations", "bytes", "peak", "temporary", "live-at-exit")
-_WITHOUT_MEASURE = {"parquet", "chrome-trace", "fleet"}
+_WITHOUT_MEASURE = {"parquet", "chrome-trace", "heaptrack", "fleet"}
 
 
 @click.command()
@@ -42,14 +44,16 @@ _WITHOUT_MEASURE = {"parquet", "chrome-trace", "fleet"}
     help="The file to write (a folder for parquet; for fleet also a folder that many recordings share); - is "
     "standard output. Default: FILE with another ending.",
 )
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def export(file: Path, form: str, measure: "Measure | None", output: Path | None, force: bool) -> int:
     """Write a recording as a file that other tools read.
 
     Stacks with what they allocated, for flame graphs: collapsed (flamegraph.pl, inferno), speedscope, pprof
-    (go tool pprof). The events themselves and a table of stacks: parquet. Memory over time: chrome-trace
-    (Perfetto). Totals by site, to be read by `reap fleet` with those of other recordings: fleet. Stacks are
-    exact in recordings of `reap record --depth full`, else estimated from samples.
+    (go tool pprof). The events themselves: parquet, with a table of stacks, and heaptrack (heaptrack_print,
+    heaptrack_gui). Memory over time: chrome-trace (Perfetto). Totals by site, to be read by `reap fleet` with
+    those of other recordings: fleet. Stacks are exact in recordings of `reap record --depth full`, else
+    estimated from samples.
     """
     from reap.commandline import reporting
     from reap.recording.read import read
@@ -72,6 +76,9 @@ def export(file: Path, form: str, measure: "Measure | None", output: Path | None
 
         fleet.require()
         reporting.require_file(target)
+    elif form == "heaptrack":
+        reporting.require_file(target)
+        reporting.refuse_existing(target, force=force)
     else:
         reporting.refuse_existing(target, force=force)
     recording = read(file)
@@ -80,6 +87,8 @@ def export(file: Path, form: str, measure: "Measure | None", output: Path | None
         _write_tables(recording, target, force=force)
     elif form == "fleet":
         target = _write_rows(recording, target, force=force)
+    elif form == "heaptrack":
+        _write_heaptrack(recording, target, force=force)
     else:
         from reap.base.files import write_safely
 
@@ -91,8 +100,17 @@ def export(file: Path, form: str, measure: "Measure | None", output: Path | None
 
 
 def _require_known(recording: "native.Recording", file: Path, form: str, measure: "Measure | None") -> None:
-    """Throws ReapError for what a recording of a running process does not say."""
-    if not recording.header().attached or form == "fleet":
+    """Throws ReapError for what a recording from outside, or one in triage, does not say."""
+    from reap import native
+
+    header = recording.header()
+    if form == "heaptrack" and header.depth != native.FULL and not header.attached:
+        raise ReapError(
+            f"{file} was recorded in triage: heaptrack's format has every allocation",
+            "record the program with --depth full",
+            ExitCode.USAGE,
+        )
+    if not header.attached or form == "fleet":
         return
     known = ("allocations", "bytes")
     if (
@@ -101,7 +119,7 @@ def _require_known(recording: "native.Recording", file: Path, form: str, measure
         or measure not in (None, *known)
     ):
         raise ReapError(
-            f"{file} was recorded from a running process: only allocations and bytes are known",
+            f"{file} was recorded from outside (--pid, --via uprobe): only allocations and bytes are known",
             f"reap export --to {'speedscope' if form in _WITHOUT_MEASURE else form} --of bytes {file}",
             ExitCode.USAGE,
         )
@@ -119,20 +137,22 @@ def _say_next(form: str, target: Path) -> None:
         "pprof": f"go tool pprof -http=: {name}",
         "parquet": f"python3 -c {table}",
         "chrome-trace": f"open {name} in https://ui.perfetto.dev",
+        "heaptrack": f"heaptrack_print {name}",
         "fleet": f"reap fleet {shlex.quote(str(target.parent))}",
     }[form]
     click.echo(f"next: {said}", err=True)
 
 
 def _rendered(recording: "native.Recording", form: str, measure: "Measure | None", file: Path) -> bytes:
-    from reap.recording.analyse.calls import MEASURES, calls
+    from reap.base import redact
+    from reap.recording.analyse.calls import MEASURES
     from reap.recording.analyse.profile import profile
 
     if form == "chrome-trace":
         from reap.export.view import chrome_trace
 
-        return chrome_trace.render(profile(recording, []))
-    tree = calls(recording)
+        return chrome_trace.render(redact.shared(profile(recording, [])))
+    tree = _named(recording.calls(0.0))
     if form == "collapsed":
         from reap.export.view import collapsed
 
@@ -146,6 +166,17 @@ def _rendered(recording: "native.Recording", form: str, measure: "Measure | None
     header = recording.header()
     comment = f"reap export {file.name}"
     return pprof.render(tree, measure or "bytes", header.start_unix_ns, header.seconds, comment)
+
+
+def _named(tree: "native.CallTree") -> "Calls":
+    """The stacks with the names that are to be written."""
+    from dataclasses import replace
+
+    from reap.base import redact
+    from reap.recording.analyse.calls import named
+
+    found = named(tree)
+    return replace(found, places=redact.shared(found.places))
 
 
 _TABLES = ("stacks.parquet", "events.parquet")
@@ -168,12 +199,11 @@ def _folder(target: Path, *, force: bool) -> None:
 def _write_tables(recording: "native.Recording", target: Path, *, force: bool) -> None:
     from reap.base.files import written_safely
     from reap.export.view import parquet
-    from reap.recording.analyse.calls import named
 
     tree = recording.calls(0.0)
     stacks, events = (target / name for name in _TABLES)
     with written_safely(stacks, force=force) as stream:
-        parquet.write_stacks(stream, named(tree))
+        parquet.write_stacks(stream, _named(tree))
     with written_safely(events, force=force) as stream:
         parquet.write_events(stream, recording, tree)
 
@@ -187,6 +217,19 @@ def _write_rows(recording: "native.Recording", target: Path, *, force: bool) -> 
     with written_safely(path, force=force) as stream:
         fleet.write(stream, recording)
     return path
+
+
+def _write_heaptrack(recording: "native.Recording", target: Path, *, force: bool) -> None:
+    from reap.base import redact
+    from reap.base.files import written_safely
+    from reap.base.text import command_line
+    from reap.export.view import heaptrack
+    from reap.recording.analyse.profile import profile
+
+    tree = recording.calls(0.0)
+    said = redact.shared(profile(recording, []))
+    with written_safely(target, force=force) as file, heaptrack.compressed(file, target) as stream:
+        heaptrack.write(stream, recording, tree, _named(tree), command_line(said.command), said.resident)
 
 
 def _warn(recording: "native.Recording") -> None:

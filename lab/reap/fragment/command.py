@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reap.commandline.redact import redacting
 from reap.launch.litter.level import Level, custom, named
 from reap.launch.litter.records import DEFAULT_SEED, ORDERS
 
@@ -61,6 +62,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Time limit in seconds.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def fragment(
@@ -177,13 +179,14 @@ def _mapped(result: FragmentRun, launch: Launch, image: str, path: Path, *, forc
     """The result with a map of the heap, which is drawn into the file too."""
     import msgspec
 
+    from reap.base import redact
     from reap.base.files import write_safely
     from reap.fragment import heap_map
     from reap.fragment.picture import draw
 
     heap = heap_map.take(launch, result.litter, image=image)
     title = f"{Path(result.command[0]).name} at {result.litter.level.name}, under {result.allocator}"
-    write_safely(path, draw(heap, title).encode(), force=force)
+    write_safely(path, draw(heap, redact.shared(title)).encode(), force=force)
     return msgspec.structs.replace(result, heap=heap)
 
 

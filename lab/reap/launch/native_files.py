@@ -4,6 +4,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
+from reap.base import installation
 from reap.base.errors import ReapError
 
 
@@ -30,7 +31,5 @@ def assembler() -> Path:
 def _find(relative: str, *, executable: bool) -> Path:
     path = Path(str(resources.files("reap"))) / relative
     if not path.is_file() or (executable and not os.access(path, os.X_OK)):
-        raise ReapError(
-            f"a part of reap is missing: {path}", "install reap again, or run `make install` in its checkout"
-        )
+        raise ReapError(f"a part of reap is missing: {path}", installation.again())
     return path

@@ -132,6 +132,16 @@ def require_preloadable(program: Program) -> None:
         raise ReapError(program.obstacle, program.remedy, ExitCode.NOT_EXECUTABLE)
 
 
+def require_traceable(program: Program) -> None:
+    """Throws ReapError (126) if being held at its start would take a privilege from the program."""
+    image = Path(program.image)
+    if os.geteuid() != 0 and (_changes_identity(image.stat()) or _has_capabilities(image)):
+        raise _cannot(
+            f"{image} is set-user-ID or has file capabilities, which it does not get while it is traced",
+            f"sudo reap record --via uprobe -- {shlex.join(program.command)}",
+        )
+
+
 def _find(name: str, base: Path, search: str) -> Path:
     if "/" in name:
         path = base / name

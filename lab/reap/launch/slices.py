@@ -1,14 +1,15 @@
 """Runs programs in turns: all are started, and of one at a time all processes run, on all cores.
 
 For programs that use several cores. Turns of some tens of milliseconds, in random order, meet the same
-disturbance; the caches that a turn finds cold are filled in a small part of it. Wall time says nothing.
+disturbance; the caches that a turn finds cold are filled in a small part of it.
 
-Turns are made by SIGSTOP and SIGCONT, sent to all descendants of a launcher. A program that waits for stopped
-children sees its children stop; one that handles SIGCONT is told; a process whose parent has ended is no
-descendant any more, and runs on.
+Turns are made by the freezer of cgroups where there is one for us (`freezer`), else by SIGSTOP and SIGCONT,
+sent to all descendants of a launcher. Then a program that waits for stopped children sees its children stop;
+one that handles SIGCONT is told; a process whose parent has ended is no descendant any more, and runs on.
 """
 
 import contextlib
+import functools
 import os
 import random
 import select
@@ -19,8 +20,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
-from reap.launch import native_files
+from reap.launch import freezer, native_files
 from reap.launch.process import smaps
 
 _TURN = (0.02, 0.05)
@@ -31,33 +33,91 @@ _PATIENCE = 1.0
 """Seconds within which a launcher's program executes."""
 
 
+class Stopper(Protocol):
+    """Stops and continues the programs of a turn."""
+
+    def stop(self) -> None:
+        """When this returns, nothing of them runs."""
+
+    def go_on(self) -> None:
+        """Lets them run."""
+
+
+class Signals:
+    """Does so by signals."""
+
+    def __init__(self, launchers: Sequence[int]) -> None:
+        self._launchers = launchers
+
+    def stop(self) -> None:
+        """Stops all descendants of the launchers."""
+        stopped: set[int] = set()
+        for _ in range(_PASSES):
+            new = [each for each in _descendants(self._launchers) if each not in stopped]
+            if not new:
+                return
+            _send(new, signal.SIGSTOP)
+            stopped.update(new)
+
+    def go_on(self) -> None:
+        """Continues them."""
+        _send(_descendants(self._launchers), signal.SIGCONT)
+
+
 def take_turns(
     launchers: Sequence["subprocess.Popen[bytes]"],
     beside: Mapping[int, int] = MappingProxyType({}),
     enough: Callable[[], bool] = lambda: False,
-) -> None:
-    """Has the programs of these launchers take turns until one is left, which then runs on.
+) -> list[int]:
+    """Has the programs of these launchers take turns until all have ended; how long each one's were, in ns.
 
     `beside` are launchers, by those of `launchers`, whose programs run in the turns of these. It ends as soon
     as it has had `enough`, too. Whatever is thrown within, none is left stopped.
     """
     draw = random.Random()  # noqa: S311 - no secret
-    left = {process.pid: [process.pid, *filter(None, [beside.get(process.pid)])] for process in launchers}
-    try:
-        for launcher in left:
-            _await_program(launcher)
-        for group in left.values():
-            _stop(group)
-        while len(left) > 1 and not enough():
-            for launcher in draw.sample(sorted(left), len(left)):
-                _continue(left[launcher])
-                if _ends(launcher, draw.uniform(*_TURN)):
-                    del left[launcher]
-                else:
-                    _stop(left[launcher])
-    finally:
-        for group in left.values():
-            _continue(group)
+    own = {process.pid: [process.pid, *filter(None, [beside.get(process.pid)])] for process in launchers}
+    ran = dict.fromkeys(own, 0)
+    for launcher in own:
+        _await_program(launcher)
+    with _stoppers(own) as stoppers:
+        left, stopped = set(own), set(own)
+        try:
+            for launcher in left:
+                stoppers[launcher].stop()
+            while left and not enough():
+                for launcher in draw.sample(sorted(left), len(left)):
+                    begun = time.monotonic_ns()
+                    if launcher in stopped:
+                        stoppers[launcher].go_on()
+                        stopped.remove(launcher)
+                    if _ends(launcher, draw.uniform(*_TURN)):
+                        left.remove(launcher)
+                    elif len(left) > 1:
+                        stopped.add(launcher)
+                        stoppers[launcher].stop()
+                    ran[launcher] += time.monotonic_ns() - begun
+        finally:
+            for launcher in left:
+                stoppers[launcher].go_on()
+    return list(ran.values())
+
+
+@contextlib.contextmanager
+def _stoppers(own: Mapping[int, Sequence[int]]) -> Iterator[Mapping[int, Stopper]]:
+    """What stops the programs of each: a group that can be frozen, in which they are, or else signals."""
+    with contextlib.ExitStack() as stack:
+        hierarchy = freezer.here()
+        groups: Sequence[freezer.Group] = []
+        try:
+            if hierarchy is not None:
+                groups = stack.enter_context(freezer.groups(hierarchy, len(own)))
+                for group, launchers in zip(groups, own.values(), strict=True):
+                    group.take(functools.partial(_descendants, launchers))
+        except OSError:  # one of them is another user's
+            stack.close()
+            groups = []
+        every: Sequence[Stopper] = groups or [Signals(launchers) for launchers in own.values()]
+        yield dict(zip(own, every, strict=True))
 
 
 @contextlib.contextmanager
@@ -98,20 +158,6 @@ def _ends(launcher: int, seconds: float) -> bool:
         return bool(waiting.poll(seconds * 1000))
     finally:
         os.close(ended)
-
-
-def _stop(launchers: Sequence[int]) -> None:
-    stopped: set[int] = set()
-    for _ in range(_PASSES):
-        new = [each for each in _descendants(launchers) if each not in stopped]
-        if not new:
-            return
-        _send(new, signal.SIGSTOP)
-        stopped.update(new)
-
-
-def _continue(launchers: Sequence[int]) -> None:
-    _send(_descendants(launchers), signal.SIGCONT)
 
 
 def _descendants(launchers: Sequence[int]) -> list[int]:

@@ -211,7 +211,7 @@ def _ignored() -> list[signal.Signals]:
 
 
 def _spawn(command: Sequence[str], launch: Launch) -> bytes:
-    signals = contextlib.nullcontext(_Signals()) if launch.capture else _passed_on()
+    signals = contextlib.nullcontext(_Signals()) if launch.capture else passed_on()
     with signals as passing, started(command, launch) as launcher:
         passing.to(launcher.process)
         return launcher.result()
@@ -297,8 +297,11 @@ class _Signals:
 
 
 @contextlib.contextmanager
-def _passed_on() -> Iterator[_Signals]:
-    """While a program has the terminal, what is sent to us is meant for it: it decides what comes of it."""
+def passed_on() -> Iterator[_Signals]:
+    """While a program has the terminal, what is sent to us is meant for it: it decides what comes of it.
+
+    Its launcher is told with `to`.
+    """
     signals = _Signals()
     if threading.current_thread() is not threading.main_thread():
         yield signals  # handlers belong to the main thread, and so does what they would protect from

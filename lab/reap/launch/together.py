@@ -5,7 +5,8 @@ frequency and the host's caches change within tenths of seconds, and from core t
 the kernel switches every few milliseconds meet the same disturbance, so the ratio of their CPU times varies
 by two or three percent. The idea is duet benchmarking (L. Bulej et al., ICPE 2020), with one core for all.
 
-Wall time of such runs says nothing, and a program of many threads does not run as it would on several cores.
+Wall time of runs that share a core says nothing, and a program of many threads does not run as it would on
+several cores.
 """
 
 import contextlib
@@ -24,6 +25,7 @@ from reap.launch.records import Launch, Outcome
 def run(launches: Sequence[Launch], core: int | None) -> list[Outcome]:
     """Runs all on one core to their ends, or without one in turns on all; what each cost, in the order given.
 
+    Wall time of one that took turns is that of its own turns.
     All are started and held before they execute, then released at once; every timeout is that of the program
     alone, times their number. Throws what `spawn.run` throws: then none is left running.
     """
@@ -36,9 +38,13 @@ def run(launches: Sequence[Launch], core: int | None) -> list[Outcome]:
             launcher = stack.enter_context(spawn.started(prepared.command, launch, gate.passed))
             waiting.append((prepared, launcher))
         gate.open(len(waiting))
-        if core is None:
-            slices.take_turns([launcher.process for _, launcher in waiting])
-        return [prepared.outcome(launcher.result()) for prepared, launcher in waiting]
+        ran = slices.take_turns([launcher.process for _, launcher in waiting]) if core is None else None
+        outcomes = [prepared.outcome(launcher.result()) for prepared, launcher in waiting]
+    return outcomes if ran is None else list(map(_in_turns, outcomes, ran))
+
+
+def _in_turns(outcome: Outcome, wall_ns: int) -> Outcome:
+    return msgspec.structs.replace(outcome, wall_ns=wall_ns)
 
 
 class Gate(contextlib.AbstractContextManager["Gate"]):
@@ -54,13 +60,21 @@ class Gate(contextlib.AbstractContextManager["Gate"]):
     def __exit__(self, *_: object) -> None:
         self._close(*self._held)
 
-    def open(self, count: int) -> None:
-        """Releases so many launchers when all are ready. Throws ReapError where one ends before."""
+    def wait(self, count: int) -> None:
+        """Until so many launchers are ready. Throws ReapError where one ends before."""
         self._close(*self.passed)
         for _ in range(count):
             if not os.read(self._ready, 1):
                 raise ReapError("a launcher ended before its program was ready", "run `reap doctor`")
+
+    def release(self) -> None:
+        """Starts the programs of all launchers, which are ready."""
         self._close(self._release)
+
+    def open(self, count: int) -> None:
+        """Releases so many launchers when all are ready. Throws ReapError where one ends before."""
+        self.wait(count)
+        self.release()
 
     def _close(self, *descriptors: int) -> None:
         self._held.difference_update(descriptors)

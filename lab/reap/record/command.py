@@ -1,11 +1,15 @@
 """`reap record`: record every allocation of a program into a file."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reap.commandline.label import LABEL, of_a_recording
 from reap.commandline.size import PERCENT, SIZE
+
+if TYPE_CHECKING:
+    from reap.native import AttachOutcome
 
 
 @click.command()
@@ -39,6 +43,13 @@ from reap.commandline.size import PERCENT, SIZE
     metavar="SIZE",
     help="Stop writing events when the file has this size (64M, 2G); totals stay exact.",
 )
+@click.option(
+    "--via",
+    type=click.Choice(["preload", "uprobe"]),
+    default="preload",
+    show_default=True,
+    help="uprobe: watch CMD from outside, as --pid does; also where it is static or for musl.",
+)
 @click.option("--pid", type=click.IntRange(min=1), help="Watch this running process instead of running CMD.")
 @click.option(
     "--seconds",
@@ -51,7 +62,7 @@ from reap.commandline.size import PERCENT, SIZE
     "--max-cpu",
     type=PERCENT,
     metavar="PERCENT",
-    help="With --pid: how much of its CPU time watching may cost the process (default: 5%).",
+    help="With --pid or --via uprobe: how much of its CPU time watching may cost a process (default: 5%).",
 )
 @click.option(
     "--label",
@@ -74,6 +85,7 @@ def record(
     python: bool,
     compress: bool,
     max_size: int,
+    via: str,
     pid: int | None,
     seconds: float,
     max_cpu: float | None,
@@ -88,14 +100,16 @@ def record(
 
     The file can be read at any time, even if the program crashes. Exits with CMD's own status.
 
-    --pid watches a process that runs already: where it allocates, what sizes and how often, all estimated.
-    Nothing is loaded into it: the kernel counts its calls by uprobes, now and then, at about 5 % of its CPU
-    time. Requires root, or CAP_PERFMON and CAP_BPF. Exits with 126 where that is refused, and with 127 where
-    there is no such process.
+    --pid watches a process that runs already, and its children: where they allocate, what sizes and how
+    often, all estimated. Nothing is loaded into them: the kernel counts their calls by uprobes, now and then,
+    at about 5 % of their CPU time. Requires root, or CAP_PERFMON and CAP_BPF. Exits with 126 where that is
+    refused, and with 127 where there is no such process. --via uprobe watches CMD in this way, for programs
+    that nothing can be preloaded into: static, for musl, set-user-ID.
 
     \b
         reap record -o perl.reap -- perl script.pl
         reap record -o redis.reap --pid $(pidof -s redis-server) --seconds 30
+        reap record -o static.reap --via uprobe -- ./static-server
         reap show perl.reap
     """  # noqa: D301 - click wants the character itself
     from reap.base.errors import ExitCode, ReapError
@@ -104,29 +118,30 @@ def record(
     from reap.commandline.experiments import written
     from reap.commandline.recorded import to_record
     from reap.recording import record as recording
+    from reap.recording.attach import MOST_OVERHEAD
 
+    watched = {
+        "most_overhead": MOST_OVERHEAD if max_cpu is None else max_cpu,
+        "max_bytes": max_size,
+        "labels": labels,
+        "force": force,
+    }
     if pid is not None:
-        unused = ["CMD"] if command else sorted(written(context, _OF_A_COMMAND))
+        unused = ["CMD"] if command else sorted(written(context, (*_OF_A_COMMAND, *_OF_A_PRELOAD, "via")))
         if unused:
             raise ReapError(
                 f"{unused[0]} must not be used with --pid", f"reap record --pid {pid}", ExitCode.USAGE
             )
-        from reap.recording.attach import MOST_OVERHEAD
-
-        return _attach(
-            pid,
-            seconds,
-            output,
-            force=force,
-            most_overhead=MOST_OVERHEAD if max_cpu is None else max_cpu,
-            max_bytes=max_size,
-            labels=labels,
-        )
+        return _attach(pid, seconds, output, watched)
     if written(context, ("seconds",)):
         raise ReapError("--seconds requires --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
+    if via == "uprobe":
+        if unused := sorted(written(context, _OF_A_PRELOAD)):
+            raise ReapError(f"{unused[0]} must not be used with --via uprobe", "leave it out", ExitCode.USAGE)
+        return _watch(command, timeout, output, watched)
     if written(context, ("max_cpu",)):
         raise ReapError(
-            "--max-cpu requires --pid; of CMD about 500 allocations a second are sampled",
+            "--max-cpu requires --pid or --via uprobe; of CMD about 500 allocations a second are sampled",
             "leave it out",
             ExitCode.USAGE,
         )
@@ -153,22 +168,14 @@ def record(
     return status
 
 
-_OF_A_COMMAND = ("depth", "allocator", "timeout", "python", "compress")
+_OF_A_COMMAND = ("timeout",)
 """Options that must not be used with --pid."""
+_OF_A_PRELOAD = ("depth", "allocator", "python", "compress")
+"""Nor these, neither with --via uprobe."""
 
 
-def _attach(
-    pid: int,
-    seconds: float,
-    output: Path | None,
-    *,
-    force: bool,
-    most_overhead: float,
-    max_bytes: int,
-    labels: tuple[tuple[str, str], ...],
-) -> int:
+def _attach(pid: int, seconds: float, output: Path | None, watched: dict[str, Any]) -> int:
     """Records a running process. Throws ReapError."""
-    from reap.base import units
     from reap.base.errors import ExitCode
     from reap.commandline import reporting
     from reap.launch.process import attach as processes
@@ -177,17 +184,49 @@ def _attach(
     reporting.require_file(output)
     command = processes.command_of(pid)
     path = output or Path(f"{reporting.name_of(command) if command else f'pid{pid}'}.reap")
-    outcome = attaching.attach(
-        pid,
-        seconds,
-        path,
-        force=force,
-        most_overhead=most_overhead,
-        max_bytes=max_bytes,
-        labels=labels,
-    )
+    outcome = attaching.attach(pid, seconds, path, **watched)
     if outcome.ended:
         click.echo(f"note: process {pid} ended while it was watched", err=True)
+    _say_watched(outcome, path)
+    return int(ExitCode.OK)
+
+
+def _watch(
+    command: tuple[str, ...], timeout: float | None, output: Path | None, watched: dict[str, Any]
+) -> int:
+    """Records a program from outside of it. Throws ReapError."""
+    from reap.commandline import reporting
+    from reap.commandline.errors import complain
+    from reap.launch import program as programs
+    from reap.launch.records import Launch
+    from reap.recording import attach as attaching
+    from reap.recording.record import LostError
+
+    reporting.require_file(output)
+    found = programs.resolve(list(command))
+    programs.require_traceable(found)
+    path = output or Path(f"{reporting.name_of(found.command)}.reap")
+    launch = Launch(argv=found.command, program=found.path, capture=False, timeout=timeout)
+    try:
+        outcome, seen = attaching.launch(launch, path, **watched)
+    except LostError as lost:
+        complain(lost)
+        return reporting.say_end(found.command[0], lost.outcome, timeout)
+    status = reporting.say_end(found.command[0], outcome, timeout)
+    _say_watched(seen, path)
+    return status
+
+
+def _say_watched(outcome: "AttachOutcome", path: Path) -> None:
+    """What watching cost, and where the recording is."""
+    from reap.base import units
+    from reap.commandline import reporting
+
+    if outcome.left_out:
+        why = "they ended within some tenths of a second, or no allocator that is known was found"
+        click.echo(
+            f"note: {units.many(outcome.left_out, 'child process', 'es')} not watched: {why}", err=True
+        )
     click.echo(
         f"each call that met a probe cost the process {units.duration(outcome.call_ns * 1e-9)}; "
         f"all together {units.percent(outcome.overhead)} of its CPU time",
@@ -195,4 +234,3 @@ def _attach(
     )
     reporting.say_written("the recording", path)
     reporting.say_next(["reap", "show", str(path)])
-    return int(ExitCode.OK)

@@ -1,15 +1,17 @@
-"""Recording a process that runs already, from outside of it."""
+"""Recording processes from outside of them, by uprobes."""
 
 import errno
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reap import native
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import native_name
+from reap.launch import held
 from reap.launch.process import attach as processes
+from reap.launch.records import Launch, Outcome
 from reap.recording import record
 
 MOST_OVERHEAD = 0.05
@@ -26,22 +28,83 @@ def attach(
     max_bytes: int = 0,
     labels: Sequence[tuple[str, str]] = (),
 ) -> native.AttachOutcome:
-    """Watches the allocations of a process for so long, until it ends, or until Ctrl-C, into `path`.
+    """Watches the allocations of a process and its descendants into `path`.
 
-    Nothing enters the process and it is not stopped: the kernel counts the calls of its allocator by uprobes,
-    in windows of time that cost the process about `most_overhead` of its CPU time, or 1 % of a core where
-    that is more. `max_bytes` and `labels` are as in `record.record`. Throws ReapError where there is no such
-    process, where the kernel refuses, or where the file cannot be written.
+    For so long, until it ends, or until Ctrl-C. Nothing enters the processes and none is stopped: the kernel
+    counts the calls of their allocators by uprobes, in windows of time that cost each about `most_overhead`
+    of its CPU time, or 1 % of a core where that is more. `max_bytes` and `labels` are as in `record.record`.
+    Throws ReapError where there is no such process, where the kernel refuses, or where the file cannot be
+    written.
     """
     command = processes.command_of(pid)
     if pid == os.getpid():
         raise ReapError(f"process {pid} is reap itself", "name another process", ExitCode.USAGE)
-    trace = native_name(path.absolute())
+    outcome = _watch(pid, seconds, path, _creating(path, max_bytes, labels, force=force), most_overhead, None)
+    if outcome.failed_step:
+        raise _refused(
+            f"process {pid}",
+            f"reap record --pid {pid}",
+            f"restart it under the recorder: reap record -- {shlex.join(command)}",
+            outcome,
+        )
+    record.finish(path)
+    return outcome
 
+
+def launch(
+    launched: Launch,
+    path: Path,
+    *,
+    force: bool = False,
+    most_overhead: float = MOST_OVERHEAD,
+    max_bytes: int = 0,
+    labels: Sequence[tuple[str, str]] = (),
+) -> tuple[Outcome, native.AttachOutcome]:
+    """Runs a program and watches it as `attach` does, from its first instruction to its end.
+
+    What its loader does before that is not seen. Throws ReapError as `attach`, and then the program was not
+    run; what `held.run` throws; and LostError where it ended before its first instruction.
+    """
+    record.make_room(path, force=force)
+    watched: list[native.AttachOutcome] = []
+
+    def attach_to(pid: int, execute: Callable[[], None]) -> None:
+        create = _creating(path, max_bytes, labels, force=force)
+        watched.append(_watch(pid, _FOREVER, path, create, most_overhead, execute))
+        if watched[0].failed_step:
+            command = shlex.join(launched.argv)
+            raise _refused(
+                launched.program,
+                f"reap record --via uprobe -- {command}",
+                f"see how much of its CPU time it spends where: reap wall -- {command}",
+                watched[0],
+            )
+
+    outcome = held.run(launched, attach_to)
+    if not watched[0].executed:
+        cause = ReapError(
+            f"{launched.program} ended before its first instruction, so that there is no recording",
+            "run it without reap to see more",
+        )
+        raise record.LostError(cause, outcome)
+    try:
+        record.finish(path)
+    except ReapError as error:
+        raise record.LostError(error, outcome) from error
+    return outcome, watched[0]
+
+
+_FOREVER = 1e9
+"""Seconds."""
+
+
+def _creating(
+    path: Path, max_bytes: int, labels: Sequence[tuple[str, str]], *, force: bool
+) -> Callable[[], None]:
     def create() -> None:
         record.make_room(path, force=force)
         native.create_trace(
-            trace,
+            native_name(path.absolute()),
             native.TRIAGE,
             native.MONOTONIC_NS,
             native.SAMPLER_NONE,
@@ -50,32 +113,39 @@ def attach(
             labels=list(labels),
         )
 
+    return create
+
+
+def _watch(
+    pid: int,
+    seconds: float,
+    path: Path,
+    create: Callable[[], None],
+    most_overhead: float,
+    execute: Callable[[], None] | None,
+) -> native.AttachOutcome:
     try:
-        outcome = native.attach(trace, pid, seconds, create, most_overhead)
+        trace = native_name(path.absolute())
+        return native.attach(trace, pid, seconds, create, most_overhead, execute)
     except OSError as error:
         raise ReapError(
             f"the recording {path} cannot be written: {error.strerror}", "name another file with -o"
         ) from error
-    if outcome.failed_step:
-        raise _refused(pid, command, outcome)
-    record.finish(path)
-    return outcome
 
 
-def _refused(pid: int, command: list[str], outcome: native.AttachOutcome) -> ReapError:
-    """What was refused, why, and what to do instead."""
+def _refused(what: str, command: str, instead: str, outcome: native.AttachOutcome) -> ReapError:
+    """What cannot be watched by this command, why, and what to do instead."""
     number = outcome.errno
     if outcome.failed_step == "process" and number == errno.ESRCH:
         return ReapError(
-            f"process {pid} cannot be watched: it has ended, or is a thread of the kernel",
+            f"{what} cannot be watched: it has ended, or is a thread of the kernel",
             "name a program's process: pgrep NAME",
             ExitCode.NOT_FOUND,
         )
-    again = f"restart it under the recorder: reap record -- {shlex.join(command)}"
     if number in (errno.EPERM, errno.EACCES):
         return ReapError(
-            f"process {pid} cannot be watched: {_DENIED[outcome.failed_step]}",
-            f"sudo reap record --pid {pid}, or {again}",
+            f"{what} cannot be watched: {_DENIED[outcome.failed_step]}",
+            f"sudo {command}, or {instead}",
             ExitCode.NOT_EXECUTABLE,
         )
     why = {
@@ -85,7 +155,7 @@ def _refused(pid: int, command: list[str], outcome: native.AttachOutcome) -> Rea
         "bpf": f"the kernel does not take the program of the probes: {os.strerror(number)}",
         "perf": f"the kernel does not set a probe: {os.strerror(number)}",
     }.get(outcome.failed_step, os.strerror(number))
-    return ReapError(f"process {pid} cannot be watched: {why}", again, ExitCode.NOT_EXECUTABLE)
+    return ReapError(f"{what} cannot be watched: {why}", instead, ExitCode.NOT_EXECUTABLE)
 
 
 _DENIED = {

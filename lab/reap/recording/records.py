@@ -134,7 +134,7 @@ class Requests(Record):
 
 
 class Attached(Record):
-    """How a running process was watched: in windows, whose calls stand for the time between them, too."""
+    """How processes were watched from outside: in windows, whose calls stand for the times between, too."""
 
     windows: int
     share: float
@@ -154,6 +154,8 @@ class Attached(Record):
     """Samples that the kernel had no room for."""
     broken: int
     """Samples whose stack does not reach the first function of the thread."""
+    from_start: bool = False
+    """Since the program's first instruction (`--via uprobe`); else of a process that ran already."""
 
 
 class Profile(Record):
@@ -186,8 +188,8 @@ class Profile(Record):
     requests: Requests | None = None
     """None of a program that marks none."""
     attached: Attached | None = None
-    """Of a recording of a running process: everything is an estimate, and nothing is known of lifetimes and
-    of what is in use."""
+    """Of a recording from outside: everything is an estimate, and nothing is known of lifetimes and of what
+    is in use."""
     labels: dict[str, str] = {}
     """As `reap record --label` was given them."""
     notes: list[str] = []

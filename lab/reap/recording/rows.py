@@ -11,7 +11,7 @@ from typing import Any
 
 from reap import native
 from reap.allocators import elf
-from reap.base import packages
+from reap.base import packages, redact
 from reap.base.text import printable
 from reap.recording.analyse.profile import profile
 from reap.recording.analyse.sites import Frame, names, sites, telling
@@ -78,7 +78,7 @@ def table(pyarrow: ModuleType, recording: native.Recording) -> Any:  # noqa: ANN
         "temporary": None if header.attached else said.temporary.value * said.totals.total_objects,
     }
     rows = [common | whole, *(common | each for each in _sites(recording, attached=header.attached))]
-    return pyarrow.Table.from_pylist(rows, schema=schema(pyarrow))
+    return pyarrow.Table.from_pylist(redact.shared(rows), schema=schema(pyarrow))
 
 
 def _build(path: str) -> str:

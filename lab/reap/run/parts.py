@@ -11,7 +11,7 @@ from reap.check.part import CheckPart
 from reap.commandline.stdin import with_input
 from reap.compare.levels.part import LevelsPart
 from reap.compare.part import ComparisonPart
-from reap.diff.part import DifferencePart
+from reap.diff.part import DifferencePart, ResultsPart
 from reap.drag.exact.part import DragPart
 from reap.run.judge.verdict import diagnose
 from reap.run.part import VerdictPart
@@ -30,6 +30,7 @@ KINDS: tuple[type[Part], ...] = (
     FlamePart,
     SourcePart,
     DifferencePart,
+    ResultsPart,
     CheckPart,
     DragPart,
 )

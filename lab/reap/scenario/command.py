@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from reap.commandline.redact import redacting
+
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -11,6 +13,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.argument("name", required=False)
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def scenario(name: str | None, json_file: Path | None, html_file: Path | None, force: bool) -> int:
     """Reproduce a known allocator problem and compare its remedies.

@@ -1,8 +1,14 @@
 """`reap show`: show what a recording contains."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from reap.commandline.redact import redacting
+
+if TYPE_CHECKING:
+    from reap.recording.analyse.calls import Calls
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
@@ -11,16 +17,15 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@click.option(
-    "--redact", is_flag=True, help="Leave command lines, folders, source and users out of the files."
-)
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
-def show(file: Path, json_file: Path | None, html_file: Path | None, redact: bool, force: bool) -> int:
+def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool) -> int:
     """Show what a recording contains.
 
     Counts, sizes, lifetimes, live and resident memory over time, where allocations come from, and the share
     of time spent executing in the allocator. Estimates from a triage recording have a 95 %
-    confidence interval.
+    confidence interval. FILE may also be a heap profile in the format of pprof, as Go writes it: its
+    stacks are shown.
     """
     from reap.answer import files
     from reap.answer.part import Part
@@ -31,10 +36,13 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, redact: boo
     from reap.recording.read import read
     from reap.show.analyse.flame import stacks
     from reap.show.part import FlamePart, ProfilePart, SourcePart
-    from reap.show.run import source_of
+    from reap.show.run import profile_of, source_of
     from reap.show.terminal import render
 
     reporting.refuse_existing(json_file, html_file, force=force)
+    foreign = profile_of(file)
+    if foreign is not None:
+        return _show_foreign(file, foreign, json_file, html_file, force=force)
     recording = read(file)
     profile = as_started(analyse(recording, []))
     title = reporting.name_of(profile.command) if profile.command else file.stem
@@ -44,13 +52,38 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, redact: boo
         parts += [FlamePart(flame=graph)] if graph else []
         parts += [SourcePart(source=source)] if source else []
     answer = Answer(title=title, command=profile.command, parts=parts)
-    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force, redact=redact)
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
     render(reporting.console(json_file, html_file), profile)
     reporting.say_files(json=json_file, html=html_file)
-    if profile.attached is not None and profile.processes:
+    if profile.attached is not None and profile.attached.from_start and profile.command:
+        reporting.say_next(["reap", "wall", "--", *profile.command])
+    elif profile.attached is not None and profile.processes:
         reporting.say_next(["reap", "wall", "--pid", str(profile.processes[0].pid)])
     elif profile.command:
         reporting.say_next(["reap", "compare", *_again(file, profile.command)])
+    return 0
+
+
+def _show_foreign(
+    file: Path, tree: "Calls", json_file: Path | None, html_file: Path | None, *, force: bool
+) -> int:
+    """Shows a profile of another tool: it has stacks alone."""
+    from reap.answer import files
+    from reap.answer.records import Answer
+    from reap.commandline import reporting
+    from reap.show.analyse.flame import of_calls
+    from reap.show.part import FlamePart
+    from reap.show.terminal import render_stacks
+
+    graph = of_calls(tree)
+    answer = Answer(
+        title=tree.places[0].function,
+        command=[tree.places[0].module or str(file)],
+        parts=[FlamePart(flame=graph)] if graph else [],
+    )
+    files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
+    render_stacks(reporting.console(json_file, html_file), tree)
+    reporting.say_files(json=json_file, html=html_file)
     return 0
 
 

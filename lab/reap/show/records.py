@@ -10,7 +10,7 @@ class Slices(Record):
     """How long a slice is; the first begins with the recording."""
     count: int
     threads: list[str]
-    """Their names. One that began when another had ended may share its name."""
+    """Their names. In older recordings, one that began when another had ended may share its name."""
     box: list[int]
     """Of each row, the node of the flame graph."""
     thread: list[int]

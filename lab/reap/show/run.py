@@ -1,7 +1,11 @@
-"""The source of a recorded program, as far as it is on this machine."""
+"""The source of a recorded program, as far as it is on this machine, and profiles of other tools."""
 
 from collections.abc import Callable
 from pathlib import Path
+
+from reap.base.errors import ReapError
+from reap.recording.analyse.calls import Calls
+from reap.show.analyse import pprof
 
 SUFFIXES = (
     ".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".tcc", ".rs", ".py",
@@ -28,3 +32,22 @@ def lines(path: Path, recorded_at: float) -> list[str]:
         return path.read_text(encoding="utf-8", errors="replace").expandtabs(4).splitlines()
     except (OSError, ValueError):  # a name with a zero byte is a ValueError
         return []
+
+
+def profile_of(file: Path) -> Calls | None:
+    """The stacks of a heap profile of pprof; None where the file is none. Throws ReapError."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(2)
+            if not pprof.is_profile(head, file.name):
+                return None
+            data = head + stream.read()
+    except OSError:
+        return None  # the reader of recordings says why
+    try:
+        return pprof.read(data)
+    except pprof.BadProfileError as error:
+        raise ReapError(
+            f"{file} cannot be read as a heap profile of pprof: {error}",
+            "write the profile again, or look at it with: go tool pprof -raw FILE",
+        ) from error

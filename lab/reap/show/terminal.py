@@ -13,6 +13,7 @@ from reap.answer import labels
 from reap.base import units
 from reap.base.text import bar, printable, resample, shortened, sparkline
 from reap.draw.terminal import heading, notes, pairs
+from reap.recording.analyse.calls import MEASURES, UNITS, Calls
 from reap.recording.records import Profile
 from reap.show.words import (
     REQUEST_COLUMNS,
@@ -34,7 +35,8 @@ def render(console: Console, profile: Profile) -> None:
     samples = units.whole(profile.samples)
     depth = "every event" if profile.depth == "full" else f"triage: counts exact, ~ from {samples} samples"
     if profile.attached is not None:
-        depth = f"of a running process: all figures from {samples} samples"
+        whom = "by uprobes" if profile.attached.from_start else "of a running process"
+        depth = f"{whom}: all figures from {samples} samples"
     console.print(Text(f"Recorded over {units.duration(profile.seconds)} ({depth})", style="bold"))
     console.print(Text(f"  {printable(shlex.join(profile.command))}", style="dim"), soft_wrap=True)
     _totals(console, profile)
@@ -46,6 +48,32 @@ def render(console: Console, profile: Profile) -> None:
     _requests(console, profile)
     _processes(console, profile)
     notes(console, profile.notes)
+
+
+def render_stacks(console: Console, tree: Calls) -> None:
+    """Print the functions that allocate most in a profile of another tool."""
+    measures = [measure for measure in ("live-at-exit", *MEASURES) if any(tree.own[measure])]
+    measures = list(dict.fromkeys(measures))
+    totals: dict[str, dict[str, float]] = {}
+    for measure in measures:
+        for node, value in enumerate(tree.own[measure]):
+            function = totals.setdefault(tree.places[tree.at[node]].function, dict.fromkeys(measures, 0.0))
+            function[measure] += value
+    heading(console, "Functions that allocate", "as the profile has them, without what they call")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for measure in measures:
+        table.add_column(_FOREIGN.get(measure, measure), justify="right")
+    table.add_column("function", overflow="fold")
+    for name, values in sorted(totals.items(), key=lambda each: -each[1][measures[0]])[:_SITES]:
+        shown = [
+            (units.size if UNITS[measure] == "bytes" else units.count)(values[measure])
+            for measure in measures
+        ]
+        table.add_row(*shown, Text(printable(name)))
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+_FOREIGN: dict[str, str] = {"live-at-exit": "in use"}
 
 
 def _requests(console: Console, profile: Profile) -> None:

@@ -30,6 +30,7 @@ class ProfileView:
 
     full: bool
     attached: bool
+    from_start: bool
     columns: list[str]
     """Of sites, behind their names."""
     tiles: list[tuple[str, str, str]]
@@ -46,6 +47,7 @@ def view(profile: Profile) -> ProfileView:
     return ProfileView(
         full=profile.depth == "full",
         attached=profile.attached is not None,
+        from_start=profile.attached is not None and profile.attached.from_start,
         columns=["Share", "Bytes", "Objects"] + ([] if profile.attached else ["Temporary", "Live at peak"]),
         tiles=_tiles(profile),
         figures=figures.of_profile(profile),

@@ -26,15 +26,20 @@ def estimate(held: Estimate, show: str) -> str:
 
 
 def attached_rows(profile: Profile, attached: Attached) -> list[tuple[str, str]]:
-    """Totals of a running process, and what watching it cost."""
+    """Totals of processes that were watched from outside, and what that cost them."""
     totals = profile.totals
     share = units.percent(attached.share)
+    unknown = (
+        "calls are seen in windows of time"
+        if attached.from_start
+        else "blocks may be older than the recording"
+    )
     within, between = units.percent(attached.cpu_within), units.percent(attached.cpu_between)
     return [
         ("Total objects", f"~{units.count(totals.total_objects)}"),
         ("Average size", f"~{units.size(totals.average_size)}"),
         ("Total bytes", f"~{units.size(totals.total_bytes)}"),
-        ("In use, lifetimes", "not known: blocks may be older than the recording"),
+        ("In use, lifetimes", f"not known: {unknown}"),
         ("Watched", f"{share} of the time, in {units.number(attached.windows, 'window')}"),
         ("Overhead", f"{units.percent(attached.overhead)} of its CPU time"),
         ("Cores it used", f"{within} within windows, {between} between"),

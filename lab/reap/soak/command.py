@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from reap.commandline import servers
+from reap.commandline.redact import redacting
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -36,6 +37,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--resume", type=_PATH, help="Go on with this CSV file of an earlier soak.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @servers.options
 @click.pass_context

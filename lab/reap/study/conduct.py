@@ -12,10 +12,13 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import groups
+from reap.sweep import places as elsewhere
+from reap.sweep.places import Places
 
 if TYPE_CHECKING:
     from reap.allocators.records import Allocator
     from reap.experiment.runner import Listener
+    from reap.study.elsewhere import Elsewhere
     from reap.study.records import Mode, Plan, Study
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -36,6 +39,21 @@ class Studying(Protocol):
         ...
 
 
+class Spreading(Studying, Protocol):
+    """A study whose rounds may run on other machines."""
+
+    def run(
+        self,
+        place: Path,
+        plan: Plan,
+        allocators: list[Allocator],
+        listener: Listener,
+        elsewhere: Elsewhere | None = None,
+    ) -> Study:
+        """The same; with `elsewhere`, its rounds there."""
+        ...
+
+
 def options(verb: Callable[..., Any]) -> Callable[..., Any]:
     """The options of each study."""
     given = (
@@ -52,6 +70,11 @@ def options(verb: Callable[..., Any]) -> Callable[..., Any]:
     return verb
 
 
+def spread_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Those of a study whose rounds may run on other machines."""
+    return options(elsewhere.options(verb))
+
+
 def conduct(
     studying: Studying,
     *,
@@ -61,10 +84,13 @@ def conduct(
     output: Path | None,
     resume: Path | None,
     added: Sequence[str] = (),
+    start: Callable[[Path, Plan, list[Allocator], Listener], Study] | None = None,
+    require: Callable[[Mode], None] = lambda _mode: None,
 ) -> int:
     """Begins the study or goes on with it, and writes its page and its data. Throws ReapError.
 
-    `added` are allocators beside the study's own, as `catalog.parse` has them.
+    `added` are allocators beside the study's own, as `catalog.parse` has them. `start` runs it if not the
+    study itself does, where that `require`s nothing else of its mode.
     """
     from rich.console import Console
 
@@ -83,6 +109,8 @@ def conduct(
             f"give one of them: reap study {name} --quick, --full, or --resume FOLDER",
             ExitCode.USAGE,
         )
+    if quick:
+        require("quick")
     if resume is not None:
         if workloads is not None or output or added:
             others = ", --allocator" if added else ""
@@ -95,10 +123,11 @@ def conduct(
         place, plan, allocators = _resumed(studying, resume)
     else:
         place, plan, allocators = _begun(studying, "quick" if quick else "full", workloads, output, added)
+    require(plan.mode)
     with folder.alone(place):
         try:
             with Bar() as bar:
-                result = studying.run(place, plan, allocators, Terminal(bar))
+                result = (start or studying.run)(place, plan, allocators, Terminal(bar))
         except InterruptedRunError as stopped:
             again = f"go on with: reap study {name} --resume {place}"
             raise InterruptedRunError("stopped; all runs that ended are kept", again, stopped.code) from None
@@ -110,6 +139,28 @@ def conduct(
     reporting.say_written(f"written, {len(drawings)} drawings beside them", place)
     reporting.say_next(["xdg-open", str(place / reporter.PAGE)])
     return ExitCode.OK
+
+
+def spread(studying: Spreading, given: dict[str, Any]) -> int:
+    """Conducts a study with what click gives of `spread_options`. Throws ReapError."""
+    places = Places.taken(given)
+    if not places.chosen:
+        return conduct(studying, **given)
+
+    def require(mode: Mode) -> None:
+        if mode == "quick":
+            raise ReapError(
+                f"{places.chosen[0]} is for full studies: a quick one does what this machine can in its time",
+                "give --full, or leave it out",
+                ExitCode.USAGE,
+            )
+
+    def start(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
+        from reap.study.elsewhere import Elsewhere
+
+        return studying.run(place, plan, allocators, listener, Elsewhere(place, places, listener))
+
+    return conduct(studying, start=start, require=require, **given)
 
 
 def _unset_allocators() -> None:

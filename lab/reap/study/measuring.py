@@ -112,15 +112,15 @@ def version_of(described: Card) -> str:
 
 def excluded(work: Work, why: str) -> Measured:
     """The workload without a result."""
-    return msgspec.structs.replace(_known(work), excluded=why)
+    return msgspec.structs.replace(known(work), excluded=why)
 
 
 def begin(work: Work, scale: int) -> None:
     """Makes the folder of an experiment in which a run does so much. Throws ReapError."""
     # A kill may have come while the folder was made; nothing was measured in it.
     shutil.rmtree(work.place, ignore_errors=True)
-    known = Measured(card=work.described, version=version_of(work.described), scale=scale)
-    Folder.create(work.place, _spec(work, scale), more={_KNOWN: msgspec.json.encode(known) + b"\n"}).close()
+    what = Measured(card=work.described, version=version_of(work.described), scale=scale)
+    Folder.create(work.place, spec(work, scale), more={_KNOWN: msgspec.json.encode(what) + b"\n"}).close()
 
 
 def begun(work: Work) -> bool:
@@ -153,14 +153,14 @@ def measure(work: Work, rounds: int, listener: Listener) -> Measured:
         if not begun(work):
             begin(work, scale_of(work.described, work.mode, QUICK_RUN / work.part))
         with Folder.resume(work.place) as folder:
-            return msgspec.structs.replace(_known(work), result=levels_run.run(folder, listener, rounds))
+            return msgspec.structs.replace(known(work), result=levels_run.run(folder, listener, rounds))
     except InterruptedRunError:
         raise
     except ReapError as error:
         return excluded(work, error.what)
 
 
-def _known(work: Work) -> Measured:
+def known(work: Work) -> Measured:
     """What is measured, as it was when its experiment was begun."""
     try:
         return decode((work.place / _KNOWN).read_bytes(), Measured)
@@ -169,8 +169,8 @@ def _known(work: Work) -> Measured:
         return Measured(card=work.described, version=version_of(work.described), scale=scale)
 
 
-def _spec(work: Work, scale: int) -> Spec:
-    """The card's variants, or one of them alone."""
+def spec(work: Work, scale: int) -> Spec:
+    """The experiment: the card's variants, or one of them alone. Throws ReapError."""
     described, allocators = work.described, list(work.allocators)
     names = [work.alone] if work.alone else [*described.variants, *work.peers]
     ready = {name: preparation.prepare(described.name, name, scale=scale) for name in names}

@@ -21,6 +21,7 @@ from reap.compare.levels.records import Fragmented
 from reap.experiment.budget import MOST_ROUNDS
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.study import measuring
+from reap.study.elsewhere import Elsewhere, settle
 from reap.study.measuring import ROUNDS, Work
 from reap.study.records import Measured, Mode
 
@@ -41,12 +42,23 @@ _FIGURES = {"normalised": "to the baseline", "slowdown": "to its adv0", "to_cust
 """The ratios of an arm that figures and conclusions use, in words."""
 
 
-def measure(works: Sequence[Work], mode: Mode, listener: Listener, *, gone: float = 0.0) -> list[Measured]:
+def measure(
+    works: Sequence[Work],
+    mode: Mode,
+    listener: Listener,
+    *,
+    gone: float = 0.0,
+    elsewhere: Elsewhere | None = None,
+) -> list[Measured]:
     """Runs what is left of every workload's experiment; of a quick study's time `gone` seconds are used up.
 
-    Throws InterruptedRunError; then it can go on.
+    Rounds of a full study are run `elsewhere`, if that is given. Throws InterruptedRunError; then it can go
+    on.
     """
-    return _quick(works, listener, gone) if mode == "quick" else _full(works, listener)
+    if mode == "quick":
+        return _quick(works, listener, gone)
+    settle(works, listener)
+    return _full(works, listener) if elsewhere is None else _spread(works, listener, elsewhere)
 
 
 def wide(result: Fragmented) -> list[str]:
@@ -80,6 +92,21 @@ def _full(works: Sequence[Work], listener: Listener) -> list[Measured]:
             one = measuring.measure(work, rounds, listener)
         measured.append(_with_widths(one))
     return measured
+
+
+def _spread(works: Sequence[Work], listener: Listener, elsewhere: Elsewhere) -> list[Measured]:
+    """As `_full`, but all that need as many rounds at once."""
+    left = {work.place.name: work for work in works}
+    measured: dict[str, Measured] = {}
+    rounds = ROUNDS["full"]
+    while left:
+        listener.say(f"{units.number(rounds, 'round')} of {', '.join(left)}")
+        elsewhere.run(left, rounds)
+        for name, work in left.items():
+            measured[name] = _with_widths(measuring.measure(work, rounds, listener))
+        left = {name: work for name, work in left.items() if rounds < MOST_ROUNDS and measured[name].wide}
+        rounds = min(rounds + STEP, MOST_ROUNDS)
+    return [measured[work.place.name] for work in works]
 
 
 def _quick(works: Sequence[Work], listener: Listener, gone: float) -> list[Measured]:

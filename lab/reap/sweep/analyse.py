@@ -226,7 +226,7 @@ def _ratios(base: Run, run: Run) -> dict[str, float]:
     found = {}
     for name in METRICS:
         metric = metrics.named(name)
-        if name in known and not (base.together and metric.alone):
+        if name in known and metrics.says(metric, base):
             before, after = metric.of(base.outcome), metric.of(run.outcome)
             found[name] = rounds.paired_ratios([before], [after], metric.quantum)[0]
     return found

@@ -5,29 +5,23 @@ from typing import Any
 
 import click
 
+from reap.commandline.redact import redacting
+from reap.sweep import places
+
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-_COUNT = click.IntRange(min=1)
 
 
 @click.command()
 @click.argument("plan", required=False, type=_FILE)
-@click.option("--local", type=_COUNT, metavar="N", help="Run on N worker processes of this machine.")
-@click.option("--scheduler", default="", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
-@click.option(
-    "--ssh", default="", metavar="HOSTS", help="Run on these hosts, separated by commas, started by ssh."
-)
-@click.option(
-    "--slurm", type=_COUNT, metavar="N", help="Run in N jobs of SLURM, as jobqueue.yaml describes them."
-)
-@click.option("--pbs", type=_COUNT, metavar="N", help="Run in N jobs of PBS.")
-@click.option("--lsf", type=_COUNT, metavar="N", help="Run in N jobs of LSF.")
+@places.options
 @click.option(
     "-o", "--output", type=_FOLDER, help="Folder for the runs (default: a new reap-PLAN-TIME here)."
 )
 @click.option("--resume", type=_FOLDER, help="Resume the sweep in this folder; PLAN is omitted.")
 @click.option("--json", "json_file", type=_FILE, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_FILE, help="Write a report as one HTML file.")
+@redacting
 @click.option("--export-parquet", "parquet_file", type=_FILE, help="Write all runs as one Parquet file.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that exist.")
 def sweep(**given: Any) -> int:  # noqa: ANN401 - click's; Asked takes it
@@ -52,4 +46,4 @@ def sweep(**given: Any) -> int:  # noqa: ANN401 - click's; Asked takes it
     """  # noqa: D301 - click wants the character itself
     from reap.sweep import steps
 
-    return steps.sweep(steps.Asked(**given))
+    return steps.sweep(steps.Asked(places=places.Places.taken(given), **given))

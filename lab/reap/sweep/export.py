@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from reap.base import redact
 from reap.base.files import written_safely
 from reap.experiment.records import Run
 from reap.recording.rows import arrow as pyarrow
@@ -27,7 +28,7 @@ def write(path: Path, blocks: Iterable[Done], *, force: bool) -> None:
         schema = arrow.schema([(name, kinds[kind]) for name, kind in _COLUMNS.items()])
         with arrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
             for rows in _batches(_rows(blocks)):
-                writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
+                writer.write_table(arrow.Table.from_pylist(redact.shared(rows), schema=schema))
 
 
 _COLUMNS: dict[str, type] = {

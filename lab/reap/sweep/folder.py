@@ -12,7 +12,6 @@ import shlex
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 import msgspec
@@ -20,7 +19,7 @@ import msgspec
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import read_back, write_safely
 from reap.base.records import Record, decode
-from reap.experiment.folder import append_bytes, lock
+from reap.experiment.folder import Open, append_bytes, lock
 from reap.sweep import plan
 from reap.sweep.records import Block, Done, Sweep
 
@@ -36,13 +35,12 @@ class _Ended(Record):
     block: Block
 
 
-class SweepFolder:
-    """An open sweep. While it is open no other process can open it."""
+class SweepFolder(Open):
+    """An open sweep."""
 
     def __init__(self, path: Path, sweep: Sweep, log: FileIO) -> None:
-        self.path = path
+        super().__init__(path, log)
         self.sweep = sweep
-        self._log = log
         self.ended: set[str] = set()
         """Blocks that are kept, by id."""
 
@@ -120,18 +118,6 @@ class SweepFolder:
             ) from error
         self.ended.add(block.id)
         return True
-
-    def close(self) -> None:
-        """Lets go of the folder."""
-        self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def read(path: Path) -> Sweep:

@@ -1,5 +1,6 @@
 """What the effects over machines mean. Pure functions."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from reap.answer.words import listed
@@ -14,13 +15,37 @@ DIFFER = 0.05
 """Machines are called different where chance alone would make them so less often."""
 _KINDS = 3
 """Kinds of machine that a sentence names; there may be dozens."""
+_STANDINGS: dict[Standing, tuple[str, str]] = {
+    "helps": ("helps", "help"),
+    "harms": ("harms", "harm"),
+    "helps here, harms there": ("depends on the machine", "depend on the machine"),
+    "equivalent": ("is equivalent", "are equivalent"),
+    "inconclusive": ("is inconclusive", "are inconclusive"),
+}
+"""What one answer does, and what several do."""
 
 
 def judge(result: SweepResult) -> list[Answer]:
     """An answer for each cell, level and allocator."""
-    return [
-        _answer(effect, result) for effect in result.effects if effect.metric == METRIC and not effect.noise
+    return [_answer(effect, result) for effect in told(result)]
+
+
+def told(result: SweepResult) -> list[Effect]:
+    """The effects that answers are about, in their order."""
+    return [each for each in result.effects if each.metric == METRIC and not each.noise]
+
+
+def headline(answers: Sequence[Answer]) -> str:
+    """All answers in a sentence: that of the only one, else how many help and how many do not."""
+    if len(answers) == 1:
+        return answers[0].sentence
+    counts = Counter(each.standing for each in answers)
+    said = [
+        f"{counts[standing]} {words[counts[standing] > 1]}"
+        for standing, words in _STANDINGS.items()
+        if counts[standing]
     ]
+    return f"Of {units.many(len(answers), 'comparison')} {listed(said)}."
 
 
 def title(effect: Effect | Answer) -> str:
@@ -31,23 +56,23 @@ def title(effect: Effect | Answer) -> str:
 def _answer(effect: Effect, result: SweepResult) -> Answer:
     subject = f"{title(effect)}: {effect.allocator}"
     if effect.helps and effect.harms:
-        helps, harms = (_on(effect.kinds, names) for names in (effect.helps, effect.harms))
+        helps, harms = (on(effect.kinds, names) for names in (effect.helps, effect.harms))
         sentence = f"{subject} helps on {helps} and harms on {harms}: no single answer holds."
         return _made(effect, "helps here, harms there", sentence)
-    told = effect.overall or effect.kinds[0].ratio
-    if told is None:
+    ratio = effect.overall or effect.kinds[0].ratio
+    if ratio is None:
         return _made(effect, "inconclusive", f"{subject}: too few rounds for an interval.")
     name = METRICS[METRIC]
     if effect.verdict in ("better", "worse"):
         where = "" if effect.overall else " on the one machine that it was run on"
-        said = f"{subject} takes {amount(told.value, name)} (95 % CI {interval(told)}){where}."
+        said = f"{subject} takes {amount(ratio.value, name)} (95 % CI {interval(ratio)}){where}."
         return _made(effect, "helps" if effect.verdict == "better" else "harms", said + _differ(effect))
     if effect.verdict == "equivalent":
         said = f"{subject} changes {name} by less than {units.percent(result.worth)}"
-        return _made(effect, "equivalent", f"{said}: {change_with_interval(told)}.{_differ(effect)}")
-    said = f"{subject} is inconclusive: {amount(told.value, name)} (95 % CI {interval(told)})."
-    proven = [f"it helps on {_on(effect.kinds, effect.helps)}"] if effect.helps else []
-    proven += [f"it harms on {_on(effect.kinds, effect.harms)}"] if effect.harms else []
+        return _made(effect, "equivalent", f"{said}: {change_with_interval(ratio)}.{_differ(effect)}")
+    said = f"{subject} is inconclusive: {amount(ratio.value, name)} (95 % CI {interval(ratio)})."
+    proven = [f"it helps on {on(effect.kinds, effect.helps)}"] if effect.helps else []
+    proven += [f"it harms on {on(effect.kinds, effect.harms)}"] if effect.harms else []
     return _made(
         effect, "inconclusive", said + (f" But {listed(proven)}." if proven else "") + _differ(effect)
     )
@@ -63,7 +88,7 @@ def _made(effect: Effect, standing: Standing, sentence: str) -> Answer:
     )
 
 
-def _on(kinds: Sequence[KindEffect], names: Sequence[str]) -> str:
+def on(kinds: Sequence[KindEffect], names: Sequence[str]) -> str:
     """Kinds with what they say: `zen4 (9.8 % less)`."""
     said = [
         f"{each.kind} ({units.change(each.ratio.value)})"

@@ -9,20 +9,25 @@ from reap.base.text import command_line
 from reap.compare.phrases import METRICS
 from reap.draw import heat, html
 from reap.sweep import terminal
-from reap.sweep.judge import METRIC, title
+from reap.sweep.judge import headline, on, title, told
 from reap.sweep.records import Answer, Effect, SweepResult
 
 
 def page(result: SweepResult, answers: Sequence[Answer], made_by: list[str]) -> str:
     """The answers, a heat map of kinds and allocators for each cell, and every effect."""
+    compared = told(result)
     drawings = [
         markupsafe.Markup(drawing)  # noqa: S704 - every word is escaped
-        for drawing in _drawings(result.effects)
+        for drawing in _drawings(compared)
     ]
     return html.page(
         "sweep/page.html.j2",
         title="Which allocator, on which machine?",
-        answers=[each.sentence for each in answers],
+        headline=headline(answers) if answers else "Nothing could be compared.",
+        answers=[
+            (title(effect), effect.allocator, answer.standing, _overall(effect), _proven(effect))
+            for effect, answer in zip(compared, answers, strict=True)
+        ],
         drawings=drawings,
         baseline=result.baseline,
         rows=[_row(each) for each in result.effects],
@@ -33,11 +38,10 @@ def page(result: SweepResult, answers: Sequence[Answer], made_by: list[str]) -> 
     )
 
 
-def _drawings(effects: Sequence[Effect]) -> Iterable[str]:
+def _drawings(compared: Sequence[Effect]) -> Iterable[str]:
     """One for each cell at a level."""
-    shown = [each for each in effects if each.metric == METRIC and not each.noise]
-    for name in dict.fromkeys(map(title, shown)):
-        own = [each for each in shown if title(each) == name]
+    for name in dict.fromkeys(map(title, compared)):
+        own = [each for each in compared if title(each) == name]
         kinds = dict.fromkeys(kind.kind for each in own for kind in each.kinds)
         squares = {
             (kind.kind, each.allocator): heat.Square(
@@ -55,14 +59,27 @@ def _drawings(effects: Sequence[Effect]) -> Iterable[str]:
 
 def _row(effect: Effect) -> tuple[str, ...]:
     name = f"{effect.allocator} again" if effect.noise else effect.allocator
-    told = effect.overall or effect.kinds[0].ratio
     found = effect.heterogeneity
     differ = (
         (units.percent(found.between), units.percent(found.share), f"{found.p:.2g}")
         if found
         else ("", "", "")
     )
-    return (title(effect), name, METRICS[effect.metric], terminal.said(told), *differ)
+    return (title(effect), name, METRICS[effect.metric], _overall(effect), *differ)
+
+
+def _overall(effect: Effect) -> str:
+    """For machines like these; of a single machine, that machine's."""
+    return terminal.said(effect.overall or effect.kinds[0].ratio)
+
+
+def _proven(effect: Effect) -> str:
+    """The kinds of machine that are proven to gain or to lose."""
+    return "; ".join(
+        f"{verb} on {on(effect.kinds, names)}"
+        for verb, names in (("helps", effect.helps), ("harms", effect.harms))
+        if names
+    )
 
 
 def _hosts(result: SweepResult, kind: str) -> str:

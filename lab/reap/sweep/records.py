@@ -88,6 +88,8 @@ class SweepCell(Record):
     seed: int
     files: dict[str, str] = {}
     """SHA-256 by name: what must be staged."""
+    experiment: str = ""
+    """JSON of what makes another experiment of it than the program, as a study's are; empty: none."""
 
 
 class Sweep(Record):

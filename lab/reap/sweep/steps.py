@@ -17,8 +17,9 @@ from reap.commandline.progress import Bar
 from reap.sweep import analyse, cluster, export, folder, judge, plan, terminal, worker
 from reap.sweep import page as pages
 from reap.sweep.folder import SweepFolder
+from reap.sweep.places import Places
 from reap.sweep.pool import Here, Pool
-from reap.sweep.records import SweepResult
+from reap.sweep.records import Sweep, SweepResult
 from reap.sweep.run import Course, Driver
 
 
@@ -26,34 +27,38 @@ from reap.sweep.run import Course, Driver
 class Asked:
     """The command line."""
 
-    plan: Path | None
-    resume: Path | None
+    places: Places
+    plan: Path | None = None
+    resume: Path | None = None
     output: Path | None
-    scheduler: str
-    ssh: str
-    local: int | None
-    slurm: int | None
-    pbs: int | None
-    lsf: int | None
     json_file: Path | None
     html_file: Path | None
-    parquet_file: Path | None
+    parquet_file: Path | None = None
     force: bool
-
-    @property
-    def places(self) -> list[str]:
-        """Where it is to run, by option; empty: here."""
-        names = ("scheduler", "ssh", "local", "slurm", "pbs", "lsf")
-        return [f"--{name}" for name in names if getattr(self, name)]
 
 
 def sweep(asked: Asked) -> int:
     """Runs what is left, and answers from all that has ended. Throws ReapError."""
+    if (asked.plan is None) == (asked.resume is None):
+        raise ReapError(
+            "give either a plan or --resume",
+            "reap sweep plan.toml, or reap sweep --resume FOLDER",
+            ExitCode.USAGE,
+        )
+    if asked.resume is not None and asked.output is not None:
+        raise ReapError("--resume goes on in its own folder", "leave out --output", ExitCode.USAGE)
     _require(asked)
-    with _opened(asked) as opened:
-        with Bar() as bar, _pool(asked, opened) as pool:
-            course = Driver(opened, pool, Terminal(bar)).run()
-        return _finish(asked, opened, course)
+    if asked.resume is not None:
+        return _answered(asked, SweepFolder.resume(asked.resume))
+    assert asked.plan is not None  # noqa: S101 - one of the two was given
+    made = plan.sweep(plan.read(asked.plan), asked.plan.absolute().parent)
+    return _answered(asked, _created(asked, made, asked.plan.stem))
+
+
+def begin(asked: Asked, made: Sweep, name: str) -> int:
+    """The same of a sweep that no file describes. Throws ReapError."""
+    _require(asked)
+    return _answered(asked, _created(asked, made, name))
 
 
 def result_of(opened: SweepFolder, course: Course) -> SweepResult:
@@ -76,56 +81,37 @@ def result_of(opened: SweepFolder, course: Course) -> SweepResult:
 
 
 def _require(asked: Asked) -> None:
-    if (asked.plan is None) == (asked.resume is None):
-        raise ReapError(
-            "give either a plan or --resume",
-            "reap sweep plan.toml, or reap sweep --resume FOLDER",
-            ExitCode.USAGE,
-        )
-    if asked.resume is not None and asked.output is not None:
-        raise ReapError("--resume goes on in its own folder", "leave out --output", ExitCode.USAGE)
-    if len(asked.places) > 1:
-        raise ReapError(
-            f"{' and '.join(asked.places)} do not go together", "name one place to run", ExitCode.USAGE
-        )
     reporting.refuse_existing(asked.json_file, asked.html_file, asked.parquet_file, force=asked.force)
     reporting.require_file(asked.parquet_file)
     if asked.parquet_file is not None:
         export.require()
-    if asked.places:
-        cluster.require()
 
 
-def _opened(asked: Asked) -> SweepFolder:
-    if asked.plan is None:
-        assert asked.resume is not None  # noqa: S101 - one of the two was given
-        return SweepFolder.resume(asked.resume)
-    made = plan.sweep(plan.read(asked.plan), asked.plan.absolute().parent)
-    name = f"reap-{asked.plan.stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    return SweepFolder.create(asked.output or Path(name), made)
+def _created(asked: Asked, made: Sweep, name: str) -> SweepFolder:
+    place = Path(f"reap-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    return SweepFolder.create(asked.output or place, made)
+
+
+def _answered(asked: Asked, opened: SweepFolder) -> int:
+    with opened:
+        with Bar() as bar, _pool(asked.places, opened.sweep) as pool:
+            course = Driver(opened, pool, Terminal(bar)).run()
+        return _finish(asked, opened, course)
 
 
 @contextlib.contextmanager
-def _pool(asked: Asked, opened: SweepFolder) -> Iterator[Pool]:
-    if not asked.places:
+def _pool(places: Places, of: Sweep) -> Iterator[Pool]:
+    if not places.chosen:
         try:
-            yield Here(opened.sweep)
+            yield Here(of)
         finally:
             worker.close()
         return
-    if asked.scheduler:
-        made = cluster.scheduler(asked.scheduler)
-    elif asked.ssh:
-        made = cluster.ssh([each.strip() for each in asked.ssh.split(",") if each.strip()])
-    elif asked.local:
-        made = cluster.local(asked.local)
-    else:
-        system = asked.places[0].removeprefix("--")
-        made = cluster.jobs(system, getattr(asked, system))
-    with made as (client, count):
-        pool = cluster.Dask(client, opened.sweep, count, shared=bool(asked.local))
-        with contextlib.closing(pool):
-            yield pool
+    with (
+        places.client() as (client, count),
+        contextlib.closing(cluster.Dask(client, of, count, shared=places.shared)) as pool,
+    ):
+        yield pool
 
 
 def _finish(asked: Asked, opened: SweepFolder, course: Course) -> int:

@@ -41,6 +41,9 @@ Work = Callable[[bytes, bytes], tuple[bool, bytes]]
 Ask = Callable[[Sequence[str], str], bytes]
 """Takes names of allocators and what the worker is called. The `Facts`."""
 
+Make = Callable[[SweepCell, Path], Folder]
+"""Makes the experiment that a cell is on this machine, in a folder that is its own. Throws ReapError."""
+
 _OPEN = 4
 """Cells whose folders and warm-ups a worker keeps: the least recent of more is closed."""
 _DIGITS = 12
@@ -64,11 +67,16 @@ def facts(names: Sequence[str], worker: str = HERE) -> bytes:
 
 
 def work(cell: bytes, block: bytes) -> tuple[bool, bytes]:
-    """Runs a block; what a user can mend is a `Failed`, and no exception."""
+    """Runs a block of a plan; what a user can mend is a `Failed`, and no exception."""
+    return perform(cell, block, _made)
+
+
+def perform(cell: bytes, block: bytes, make: Make) -> tuple[bool, bytes]:
+    """The same of a cell whose experiment `make` makes."""
     which = decode(block, Block)
     with _LOCK:
         try:
-            return True, msgspec.json.encode(_session(cell).done(which))
+            return True, msgspec.json.encode(_session(cell, make).done(which))
         except InterruptedRunError:
             raise KeyboardInterrupt from None
         except ReapError as error:
@@ -93,13 +101,10 @@ def introduce(known: bytes) -> None:
 class _Session:
     """A cell on this machine: its folder, its warm-ups, and how its rounds are paired."""
 
-    def __init__(self, cell: SweepCell) -> None:
+    def __init__(self, cell: SweepCell, make: Make) -> None:
         self._place = Path(tempfile.mkdtemp(prefix="reap-sweep-"))
         try:
-            work = self._place / "work"
-            work.mkdir()
-            staging.lay_out(cell.files, work)
-            self._folder = Folder.create(self._place / "runs", _specified(cell, work))
+            self._folder = make(cell, self._place)
         except BaseException:
             shutil.rmtree(self._place, ignore_errors=True)
             raise
@@ -143,13 +148,13 @@ _SESSIONS: OrderedDict[bytes, _Session] = OrderedDict()
 _FACTS: Facts | None = None
 
 
-def _session(cell: bytes) -> _Session:
+def _session(cell: bytes, make: Make) -> _Session:
     if cell in _SESSIONS:
         _SESSIONS.move_to_end(cell)
         return _SESSIONS[cell]
     while len(_SESSIONS) >= _OPEN:
         _close(next(iter(_SESSIONS)))
-    _SESSIONS[cell] = _Session(decode(cell, SweepCell))
+    _SESSIONS[cell] = _Session(decode(cell, SweepCell), make)
     return _SESSIONS[cell]
 
 
@@ -163,6 +168,14 @@ def close() -> None:
     with _LOCK:
         for cell in list(_SESSIONS):
             _close(cell)
+
+
+def _made(cell: SweepCell, place: Path) -> Folder:
+    """The program of the cell in a copy of the plan's folder."""
+    work = place / "work"
+    work.mkdir()
+    staging.lay_out(cell.files, work)
+    return Folder.create(place / "runs", _specified(cell, work))
 
 
 def _specified(cell: SweepCell, work: Path) -> Spec:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from reap.compare.run import SERVED
 from reap.experiment import statistics
-from reap.experiment.metrics import Metric, known, named
+from reap.experiment.metrics import Metric, known, named, says
 from reap.experiment.once import failure
 from reap.experiment.records import Ratio, Run
 from reap.launch.records import Outcome
@@ -87,7 +87,7 @@ class Rounds:
                 worth=LEAST_GAIN,
             )
             for metric in known(every)
-            if not (metric.alone and self._together(own)) and _compares(metric, every)
+            if says(metric, self.baseline[own[0]]) and _compares(metric, every)
         }
 
     def decided(self, final: Iterable[tuple[str, str]], first: int, level: float, widening: float) -> bool:
@@ -113,7 +113,7 @@ class Rounds:
                 metric, [metric.of(each) for each in before], [metric.of(each) for each in after]
             )
             for metric in known([*before, *after])
-            if not (metric.alone and self._together(rounds)) and _compares(metric, [*before, *after])
+            if says(metric, self.baseline[rounds[0]]) and _compares(metric, [*before, *after])
         }
 
     def failed(self) -> str:
@@ -138,10 +138,6 @@ class Rounds:
         if len(self.outputs) != 1 or not own or self.outputs == {""}:
             return None
         return all(run.outcome.stdout_digest in self.outputs for run in own.values())
-
-    def _together(self, numbers: Iterable[int]) -> bool:
-        """Whether the runs of these rounds shared one core."""
-        return any(self.baseline[number].together for number in numbers)
 
     def _whole(self, number: int) -> bool:
         """Whether both of the baseline's copies ended by themselves in a round."""

@@ -22,6 +22,7 @@ from reap.base.files import STANDARD_OUTPUT, write_safely
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
+from reap.commandline.redact import redacting
 from reap.commandline.stdin import spooled, with_input
 from reap.compare import terminal as compare_terminal
 from reap.launch import program as programs
@@ -81,6 +82,7 @@ class Asked:
     help="Output folder (default: a new reap-wall-NAME-TIME in the current folder).",
 )
 @click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too; - is standard output.")
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @servers.options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")

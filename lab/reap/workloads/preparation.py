@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from reap.allocators import packages
+from reap.base import installation
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import did_you_mean
 from reap.workloads import card, source
@@ -211,7 +212,7 @@ def _library() -> Path:
     for place in (package / "include", package.parents[1] / "library" / "include"):
         if (place / "reap").is_dir():
             return place
-    raise ReapError("the library's headers are not beside reap", "install reap again: setup/install")
+    raise ReapError("the library's headers are not beside reap", installation.again())
 
 
 def _library_files() -> tuple[Path, Path]:

@@ -5,6 +5,16 @@
 #include <ctime>
 
 namespace reap::spawn {
+namespace {
+
+#if defined(__x86_64__)
+constexpr auto stack_pointer = PERF_REG_X86_SP, pointer = PERF_REG_X86_IP;
+#elif defined(__aarch64__)
+constexpr auto stack_pointer = PERF_REG_ARM64_SP, pointer = PERF_REG_ARM64_PC;
+#endif
+static_assert(stack_pointer < pointer, "samples have registers in the order of their numbers");
+
+} // namespace
 
 perf_event_attr begin_attributes(std::uint32_t type, std::uint64_t config, std::uint64_t period,
                                  bool running) {
@@ -15,7 +25,7 @@ perf_event_attr begin_attributes(std::uint32_t type, std::uint64_t config, std::
     attributes.config = config;
     attributes.sample_period = period;
     attributes.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | user_side;
-    attributes.sample_regs_user = UINT64_C(1) << PERF_REG_X86_SP | UINT64_C(1) << PERF_REG_X86_IP;
+    attributes.sample_regs_user = UINT64_C(1) << stack_pointer | UINT64_C(1) << pointer;
     attributes.sample_stack_user = UserSide::stack_bytes;
     attributes.use_clockid = 1;
     attributes.clockid = CLOCK_MONOTONIC;

@@ -52,8 +52,10 @@ bool waits_for_lock(std::uint64_t operation) {
 }
 
 bool waits_for_any(long number) {
-    return number == SYS_epoll_wait || number == SYS_epoll_pwait || number == SYS_poll ||
-           number == SYS_ppoll || number == SYS_select || number == SYS_pselect6;
+#if defined(__x86_64__) // newer processors' calls are those that take a signal mask
+    if (number == SYS_epoll_wait || number == SYS_poll || number == SYS_select) return true;
+#endif
+    return number == SYS_epoll_pwait || number == SYS_ppoll || number == SYS_pselect6;
 }
 
 /// Whether one of a process's first descriptors is a socket.

@@ -1,7 +1,10 @@
 """`--redact`: what is shared has no command line, folder, source or user, and still says what allocates."""
 
+import gzip
 import shutil
 
+import click
+import pyarrow.parquet
 import pytest
 from programs import reap
 from recorded import target
@@ -10,6 +13,8 @@ from samples import profile_of, report_of
 from reap.answer.json import encode
 from reap.answer.records import Answer
 from reap.answer.redact import redacted
+from reap.cli import main
+from reap.export.command import FORMATS
 from reap.show.part import ProfilePart
 
 SECRETS = ("jane", "secret", "s3cr3t", "targets/", str(shutil.which("cat")))
@@ -21,23 +26,85 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("redact") / "home" / "jane" / "my secret work"
     made.mkdir(parents=True)
     shutil.copy(target("stacks"), made / "stacks")
+    shutil.copy("/bin/sh", made / "stacks-sh")
     words = ["--depth", "full", "-o", "r.reap", "--", str(made / "stacks"), "--password=s3cr3t"]
     assert reap("record", *words, cwd=made).returncode == 0
     return made
 
 
-@pytest.mark.parametrize("verb", [["show", "r.reap"], ["diff", "r.reap", "r.reap"]])
+PROGRAM = ["./stacks", "--password=s3cr3t"]
+VERBS = {
+    "show": [["r.reap"], []],
+    "diff": [["r.reap", "r.reap"], []],
+    "check": [["--max-peak", "1 GB"], PROGRAM],
+    "rss": [[], ["./stacks-sh", "-c", "sleep 0.4", "--password=s3cr3t"]],
+    "fragment": [[], PROGRAM],
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
 def test_what_is_shared_says_nothing_of_the_machine(folder, verb):
-    files = ["--json", f"{verb[0]}.json", "--html", f"{verb[0]}.html"]
-    done = reap(*verb, *files, "--redact", cwd=folder)
+    options, program = VERBS[verb]
+    files = ["--json", f"{verb}.json", "--html", f"{verb}.html"]
+    words = [
+        *options,
+        *files,
+        "--redact",
+        *(["--", str(folder / program[0]), *program[1:]] if program else []),
+    ]
+    done = reap(verb, *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     for file in (folder / files[1], folder / files[3]):
         text = file.read_text()
         assert [secret for secret in SECRETS if secret in text] == [], file.name
-        assert "keeps_ten_of_100" in text
         assert "stacks" in text
-    plain = reap(*verb, "--json", "-", cwd=folder)
-    assert "s3cr3t" in plain.stdout, "without it all is there"
+    if not program:
+        plain = reap(verb, *options, "--json", "-", cwd=folder)
+        assert "s3cr3t" in plain.stdout, "without it all is there"
+
+
+def test_so_do_the_files_for_ci(folder):
+    words = ["--max-peak", "1 B", "--junit", "j.xml", "--github", "--redact", "--", str(folder / "stacks")]
+    done = reap("check", *words, "--password=s3cr3t", cwd=folder)
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if line.startswith("::")]
+    for text in ((folder / "j.xml").read_text(), *lines):
+        assert [secret for secret in SECRETS if secret in text] == []
+    assert lines
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_so_does_every_export(folder, form):
+    output = folder / f"export-{form}.gz"
+    done = reap("export", "r.reap", "--to", form, "--redact", "-o", str(output), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    for file in output.iterdir() if output.is_dir() else [output]:
+        text = _text(file)
+        assert [secret for secret in SECRETS if secret in text] == [], file.name
+        assert "keeps_ten_of_100" in text or form in ("chrome-trace", "parquet")
+
+
+def _text(file):
+    """All strings that a file has, unpacked."""
+    data = file.read_bytes()
+    if data.startswith(b"PAR1"):
+        return str(pyarrow.parquet.read_table(file).to_pydict())
+    return (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data).decode(errors="replace")
+
+
+def _commands(group, path=()):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*path, name))
+        yield (*path, name), command
+
+
+def test_every_command_that_writes_a_report_has_the_option():
+    for path, command in _commands(main.cli):
+        flags = {flag for option in command.params for flag in option.opts}
+        assert "--redact" in flags or not flags & {"--html", "--json"}, path
 
 
 def test_text_that_is_no_path_stays():

@@ -28,7 +28,7 @@ def turns() -> str:
 
 
 def compared(where: Path, *words: str) -> dict:
-    done = reap("compare", "-n", "3", "--json", "x.json", *words, cwd=where)
+    done = reap("compare", "-n", "3", "--details", "--json", "x.json", *words, cwd=where)
     assert done.returncode == 0, done.stderr
     assert "each of 2 commands" in done.stderr or "each of 3 commands" in done.stderr
     assert "Commands, each as a ratio to turns_against" in done.stdout
@@ -92,7 +92,7 @@ def test_the_same_command_in_another_folder(tmp_path: Path) -> None:
 
 
 def test_another_output_is_told(tmp_path: Path) -> None:
-    done = reap("compare", "-n", "2", "--against", "echo new", "--", "echo", "old", cwd=tmp_path)
+    done = reap("compare", "-n", "2", "--details", "--against", "echo new", "--", "echo", "old", cwd=tmp_path)
     assert done.returncode == ExitCode.FAILED
     assert "OTHER OUTPUT" in done.stdout
 

@@ -12,7 +12,7 @@ OPTIONS = ["-n", "2", "-a", "glibc", "--json", "r.json"]
 
 
 def compared(folder, *options):
-    done = reap("compare", *OPTIONS, *options, "--", program("busy"), cwd=folder)
+    done = reap("compare", "--details", *OPTIONS, *options, "--", program("busy"), cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads((folder / "r.json").read_text())["answers"][0]["fragmented"], done
 

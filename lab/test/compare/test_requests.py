@@ -76,11 +76,12 @@ def test_the_command_shows_them(tmp_path):
     json_file = tmp_path / "results.json"
     answer = reap(
         *("compare", "--requests", "-n", "2", "-a", f"good={library('good')}", "-o", str(tmp_path / "runs")),
-        *("--json", str(json_file), "--", marks(), "plain", "1500"),
+        *("--details", "--json", str(json_file), "--", marks(), "plain", "1500"),
         env={"PATH": "/usr/bin:/bin", "COLUMNS": "100"},
     )
     assert answer.returncode == 0, answer.stderr
     assert "requests per second" in " ".join(answer.stdout.split())
+    assert "P99 request time" in answer.stdout[answer.stdout.index("Verdict: ") :]
     side = msgspec.json.decode(json_file.read_bytes())["answers"][0]["comparison"]["sides"][0]
     assert set(NAMES) <= side["ratios"].keys()
 

@@ -12,12 +12,12 @@ from programs import ends, library, program
 
 from reap.allocators import catalog
 from reap.compare import run as comparing
-from reap.experiment import footprint
+from reap.experiment import footprint, metrics
 from reap.experiment.folder import Folder
-from reap.experiment.records import Comparison
+from reap.experiment.records import Asked, Cell, Comparison, Run
 from reap.experiment.specify import Conditions, specify
-from reap.launch import slices, together
-from reap.launch.records import Launch
+from reap.launch import freezer, slices, together
+from reap.launch.records import Launch, Outcome
 
 BUSY = "import time\nwhile time.process_time() < 0.4: pass"
 WAITS = "import os, subprocess; os.waitpid(subprocess.Popen(['true']).pid, os.WUNTRACED)"
@@ -39,27 +39,42 @@ def shell(script: str) -> Launch:
     return Launch(argv=["sh", "-c", script], program="/bin/sh")
 
 
-def compared(where: Path, command: list[str]) -> Comparison:
+@pytest.fixture(params=["freezer", "signals"])
+def turns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What makes the turns: as it is here, or as where no cgroup can be made."""
+    if request.param == "signals":
+        monkeypatch.setattr(freezer, "here", lambda: None)
+    elif freezer.here() is None:
+        pytest.skip("no cgroup with a freezer can be made here")
+    return str(request.param)
+
+
+def compared(where: Path, command: list[str], asked: Asked = "sliced") -> Comparison:
     spec = specify(
         command,
         catalog.parse(f"glibc,good={library('good')}"),
-        conditions=Conditions(pairing="sliced", runs=2),
+        conditions=Conditions(pairing=asked, runs=2),
     )
     with Folder.create(where / "experiment", spec, None) as folder:
         return comparing.compare(folder)
 
 
+@pytest.mark.usefixtures("turns")
 def test_one_at_a_time_runs() -> None:
     """Side by side on two cores they would take half of their CPU times together."""
+    begun = time.monotonic_ns()
     outcomes = together.run([python(BUSY)] * 3, None)
+    took = time.monotonic_ns() - begun
     assert [each.status for each in outcomes] == [0] * 3
-    assert max(each.wall_ns for each in outcomes) > 0.85 * sum(each.cpu_ns for each in outcomes)
+    assert 0.85 * sum(each.cpu_ns for each in outcomes) < sum(each.wall_ns for each in outcomes) < took
 
 
+@pytest.mark.usefixtures("turns")
 def test_children_take_turns_with_their_parent() -> None:
     launch = shell(f"'{sys.executable}' -c '{BUSY}' & wait")
+    begun = time.monotonic_ns()
     outcomes = together.run([launch] * 3, None)
-    assert max(each.wall_ns for each in outcomes) > 0.85 * sum(each.cpu_ns for each in outcomes)
+    assert time.monotonic_ns() - begun > 0.85 * sum(each.cpu_ns for each in outcomes)
 
 
 def test_each_has_its_own_output_and_status() -> None:
@@ -68,6 +83,7 @@ def test_each_has_its_own_output_and_status() -> None:
     assert (other.exit_code, other.stdout_bytes, other.stderr_tail) == (4, 0, "other\n")
 
 
+@pytest.mark.usefixtures("turns")
 def test_none_stays_stopped_when_turns_end_by_an_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = iter([False, False])
     monkeypatch.setattr(slices, "_ends", lambda *_: next(turns))
@@ -98,11 +114,49 @@ def test_a_program_with_job_control_is_seen() -> None:
     assert not footprint.watch(shell("sleep 0.1; true")).job_control
 
 
-def test_a_program_of_several_threads_is_compared_in_turns(tmp_path: Path) -> None:
+def test_a_program_of_several_threads_is_compared_in_turns(tmp_path: Path, turns: str) -> None:
     comparison = compared(tmp_path, [sys.executable, "-c", THREADS])
-    assert (comparison.pairing.method, comparison.pairing.reason) == ("sliced", "")
-    assert "wall" not in comparison.sides[0].ratios
+    found = comparison.pairing
+    assert (found.method, found.reason, found.turns) == ("sliced", "", turns)
     assert "cpu" in comparison.sides[0].ratios
+    assert "voluntary_switches" not in comparison.sides[0].ratios
+
+
+def test_it_takes_turns_unasked(tmp_path: Path, turns: str) -> None:
+    longer = THREADS.replace("range(60)", "range(240)")
+    found = compared(tmp_path, [sys.executable, "-c", longer], "auto").pairing
+    assert (found.method, found.turns) == ("sliced", turns)
+    # Beside other processes it does not get more than one core.
+    assert "cores at once" in found.reason or found.reason == "the program makes threads"
+
+
+def test_one_that_ends_soon_takes_no_turns(tmp_path: Path) -> None:
+    script = "import threading; t = threading.Thread(target=print); t.start(); t.join()"
+    found = compared(tmp_path, [sys.executable, "-S", "-c", script], "auto").pairing
+    if found.method == "sequential":  # on a busy machine it may take its time
+        assert found.reason.endswith(", and ends too soon to take turns")
+
+
+WORK = "import sys, time\nwhile time.process_time() < float(sys.argv[1]): pass"
+
+
+@pytest.mark.usefixtures("turns")
+def test_wall_time_is_that_of_its_own_turns() -> None:
+    """One that does twice as much has twice as many turns, whatever the others do meanwhile."""
+    launches = [
+        Launch(argv=["python3", "-c", WORK, seconds], program=sys.executable) for seconds in ("0.3", "0.6")
+    ]
+    one, other = together.run(launches, None)
+    assert 1.3 < other.wall_ns / one.wall_ns < 3
+
+
+def test_wall_time_of_turns_says_nothing_of_a_program_that_waits() -> None:
+    wall = metrics.named("wall")
+    for in_turns, cpu_ns, says in ((True, 95, True), (True, 50, False), (False, 95, False)):
+        outcome = Outcome(exit_code=0, user_ns=cpu_ns, wall_ns=100)
+        cell = Cell(workload="command")
+        run = Run(cell=cell, outcome=outcome, order=0, started=0.0, together=True, in_turns=in_turns)
+        assert metrics.says(wall, run) is says
 
 
 def test_turns_have_private_views_too(tmp_path: Path) -> None:
@@ -112,10 +166,14 @@ def test_turns_have_private_views_too(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "x\n" * 3
 
 
-def test_a_program_with_job_control_is_compared_one_after_another(tmp_path: Path) -> None:
+def test_a_program_with_job_control_is_stopped_by_no_signal(tmp_path: Path, turns: str) -> None:
+    """The freezer it cannot see."""
     comparison = compared(tmp_path, [sys.executable, "-c", WAITS])
-    assert comparison.pairing.method == "sequential"
-    assert "waits for children that stop" in comparison.pairing.reason
+    if turns == "freezer":
+        assert comparison.pairing.method == "sliced"
+    else:
+        assert comparison.pairing.method == "sequential"
+        assert "waits for children that stop" in comparison.pairing.reason
 
 
 @pytest.mark.verdict

@@ -1,6 +1,7 @@
 """`reap export`: every format holds what the program did, and its own readers accept it."""
 
 import json
+import re
 import shlex
 import shutil
 import stat
@@ -16,9 +17,11 @@ from programs import compile_c, program, reap
 from recorded import recorded, target
 
 from reap.base.errors import ExitCode, ReapError
-from reap.export.view import collapsed, parquet, pprof, speedscope
+from reap.export.view import collapsed, heaptrack, parquet, pprof, speedscope
 from reap.recording.analyse.boxes import large, only
 from reap.recording.analyse.calls import MEASURES, Calls, Place, by_function, calls, inclusive
+from reap.recording.analyse.columns import CALL_NAMES, KINDS
+from reap.recording.opened import OpenRecording
 from reap.recording.read import read
 
 SCHEMA = json.loads((Path(__file__).parent / "speedscope.schema.json").read_text())
@@ -161,7 +164,13 @@ def test_events_come_in_batches_and_none_is_lost(recording, tmp_path, monkeypatc
     monkeypatch.setattr(parquet.each_batch, "__defaults__", (7,))
     with (tmp_path / "x").open("wb") as stream:
         assert parquet.write_events(stream, held, held.calls(0.0)) == 114
-    assert pyarrow.parquet.ParquetFile(tmp_path / "x").num_row_groups == 17
+    rows = pyarrow.parquet.read_table(tmp_path / "x").to_pylist()
+    columns = {name: value.tolist() for name, value in OpenRecording(recording).events().items()}
+    assert [row["time_ns"] for row in rows] == columns["time_ns"]
+    assert [row["address"] for row in rows] == columns["address"]
+    assert [-1 if row["stack"] is None else row["stack"] for row in rows] == columns["stack"]
+    assert [KINDS.index(row["kind"]) for row in rows] == columns["kind"]
+    assert [CALL_NAMES.index(row["call"]) for row in rows] == columns["call"]
 
 
 def test_without_pyarrow_the_message_says_what_to_install(monkeypatch):
@@ -172,7 +181,7 @@ def test_without_pyarrow_the_message_says_what_to_install(monkeypatch):
 
 
 def test_exports_are_private_and_replace_nothing(recording, tmp_path):
-    for form in ("collapsed", "speedscope", "pprof", "chrome-trace"):
+    for form in ("collapsed", "speedscope", "pprof", "chrome-trace", "heaptrack"):
         path = tmp_path / form
         exported(recording, "--to", form, "-o", str(path))
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -200,6 +209,7 @@ def test_the_name_of_the_output_follows_from_the_recording(recording, tmp_path):
     [
         (["--to", "parquet", "--of", "bytes"], ExitCode.USAGE, "parquet has no such choice"),
         (["--to", "parquet", "-o", "-"], ExitCode.USAGE, "cannot be written to standard output"),
+        (["--to", "heaptrack", "-o", "-"], ExitCode.USAGE, "cannot be written to standard output"),
         (["--to", "perf"], ExitCode.USAGE, "'perf' is not one of"),
         (["--to", "pprof", "-o", "/no/such/folder/x"], ExitCode.INTERNAL, "/no/such/folder does not exist"),
     ],
@@ -217,7 +227,7 @@ def test_estimates_are_said_to_be_estimates(tmp_path):
 
 def test_a_recording_without_allocations_is_exported(tmp_path):
     path = recorded(tmp_path, "full", "/bin/true").path
-    for form in ("collapsed", "speedscope", "pprof", "chrome-trace", "parquet"):
+    for form in ("collapsed", "speedscope", "pprof", "chrome-trace", "parquet", "heaptrack"):
         exported(path, "--to", form, "-o", str(tmp_path / form))
     jsonschema.validate(json.loads((tmp_path / "speedscope").read_text()), SCHEMA)
     profile_of((tmp_path / "pprof").read_bytes())
@@ -249,6 +259,8 @@ def test_hostile_names_break_no_format(tmp_path):
     assert "\x1b" not in name + document["name"]
     labels = [profile["string_table"][each["str"][0]] for s in profile["sample"] for each in s["label"]]
     assert labels == ["one", "two"]
+    lines, _ = heaptrack.definitions(held)
+    assert all(re.fullmatch(r"s [^\n\r\x1b]+|[it]( [0-9a-f]+)+", line) for line in lines)
     with (tmp_path / "x").open("wb") as stream:
         parquet.write_stacks(stream, held)
     rows = pyarrow.parquet.read_table(tmp_path / "x").to_pylist()
@@ -324,6 +336,7 @@ def test_a_function_that_was_inlined_is_a_frame(tmp_path):
         ("speedscope", "speedscope 'a b.speedscope.json'"),
         ("pprof", "go tool pprof -http=: 'a b.pb.gz'"),
         ("chrome-trace", "open 'a b.trace.json' in https://ui.perfetto.dev"),
+        ("heaptrack", "heaptrack_print 'a b.heaptrack.gz'"),
     ],
 )
 def test_the_next_command_opens_it(tmp_path, form, said):

@@ -106,7 +106,7 @@ def test_a_wheel_that_does_not_belong_is_refused(wheel, tmp_path, change):
     names = {
         "another version": (wheel.name.replace("-0.", "-9."), "is not of version"),
         "a newer glibc": (re.sub(r"manylinux_2_\d+", "manylinux_2_99", wheel.name), "needs glibc 2.99"),
-        "an unknown Python": (wheel.name.replace(python, "cp399"), "wheels are for cp311"),
+        "an unknown Python": (wheel.name.replace(python, "cp399"), "the wheel is for cp311-abi3"),
         "no wheel": ("missing.whl", "there is no wheel"),
     }
     name, message = names[change]

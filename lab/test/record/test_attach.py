@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import functools
 import json
 import os
 import re
@@ -14,29 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from building import OUT, compiled
+from lab.test.record.outside import NEEDS_UPROBES, recorded, target
 from programs import as_nobody, reap, reap_command
 
 from reap.base.errors import ExitCode
 from reap.recording import read
-from reap.recording.analyse.profile import profile
 
-UPROBES = Path("/sys/bus/event_source/devices/uprobe").exists() and os.geteuid() == 0
-
-pytestmark = [
-    pytest.mark.privileged,
-    pytest.mark.skipif(not UPROBES, reason="needs root and a kernel with uprobes"),
-]
-
-
-SOURCE = Path(__file__).parent / "attached.c"
-
-
-@functools.cache
-def target(*flags):
-    """A program with known sites, compiled with debug information."""
-    words = ["gcc", "-g", "-O1", "-fno-builtin", "-w", *flags, SOURCE, "-o", OUT]
-    return compiled("attached" + "".join(flags), words)
+pytestmark = NEEDS_UPROBES
 
 
 @dataclass
@@ -62,7 +45,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(pause, work, seconds=60, *, path=None):
-    words = [path or target(), str(pause), str(work), str(seconds)]
+    words = [path or target("attached.c"), str(pause), str(work), str(seconds)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     time.sleep(0.3)
     try:
@@ -75,11 +58,7 @@ def running(pause, work, seconds=60, *, path=None):
 
 def attached(folder, pid, seconds, name="a.reap", *options):
     words = ["--pid", str(pid), "--seconds", str(seconds), "-o", name, *options]
-    done = reap("record", *words, cwd=folder)
-    if "(bpf was refused)" in done.stderr or "(perf_event_open was refused)" in done.stderr:
-        pytest.skip("this container has no right to uprobes")
-    assert done.returncode == 0, done.stderr
-    return profile(read.read(folder / name), [])
+    return recorded(reap("record", *words, cwd=folder), folder / name)
 
 
 def breakpoints(pid):
@@ -208,8 +187,21 @@ def test_a_process_that_ends_meanwhile(tmp_path):
     assert read.read(tmp_path / "e.reap").header().finished
 
 
+def test_children_are_watched_too(tmp_path):
+    words = [target("children.c"), "4"]
+    with subprocess.Popen(words) as process:
+        time.sleep(0.3)
+        seen = attached(tmp_path, process.pid, 3)
+        assert process.wait() == 0
+    assert {"take_first", "take_copied", "take_executed"} <= {site.function for site in seen.sites}
+    first, *others = read.read(tmp_path / "a.reap").images()
+    assert first.pid == process.pid
+    assert [(each.ppid, each.parent) for each in others] == [(process.pid, first.image)] * 2
+    assert min(each.objects for each in (first, *others)) > 500
+
+
 def test_a_static_program_with_symbols(tmp_path):
-    with running(pause=1000, work=0, path=target("-static")) as held:
+    with running(pause=1000, work=0, path=target("attached.c", "-static")) as held:
         seen = attached(tmp_path, held.pid, 1)
     assert "take_small" in {site.function for site in seen.sites}
     assert seen.calls["malloc"] == pytest.approx(4 * seen.calls["calloc"], rel=0.1)
@@ -239,7 +231,7 @@ def test_what_it_says_and_shows(tmp_path):
     ):
         done = reap(*words, cwd=tmp_path)
         assert done.returncode == ExitCode.USAGE
-        assert "attached.reap was recorded from a running process" in done.stderr
+        assert "attached.reap was recorded from outside" in done.stderr
     assert reap("export", "--to", "collapsed", "attached.reap", cwd=tmp_path).returncode == 0
 
 
@@ -252,7 +244,7 @@ def test_no_such_process(tmp_path):
 
 def test_a_program_without_symbols(tmp_path):
     bare = tmp_path / "bare"
-    source = Path(target("-static"))
+    source = Path(target("attached.c", "-static"))
     subprocess.run(["strip", "-o", bare, source], check=True)
     with running(pause=1000, work=0, path=str(bare)) as held:
         done = reap("record", "--pid", str(held.pid), "-o", "b.reap", cwd=tmp_path)
@@ -326,7 +318,7 @@ def test_reasons_for_a_refusal_name_the_right_that_is_missing():
         ("perf", errno.ENOENT, "does not set a probe"),
     ):
         outcome = SimpleNamespace(failed_step=step, errno=number, detail="")
-        refused = attach._refused(7, ["server", "a b"], outcome)
+        refused = attach._refused("process 7", "reap record --pid 7", "restart it", outcome)
         assert said in refused.what
-        assert "reap record -- server 'a b'" in refused.hint
+        assert refused.hint.endswith("restart it")
         assert refused.code == ExitCode.NOT_EXECUTABLE

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.timed
 
 
 def compared(where: Path, *words: str) -> dict:
-    done = reap("compare", "-n", "2", "--loads", "1", "-o", "there", "--json", "x.json", *words, cwd=where)
+    given = ("-n", "2", "--loads", "1", "--details", "-o", "there", "--json", "x.json")
+    done = reap("compare", *given, *words, cwd=where)
     assert done.returncode == 0, done.stderr
     assert "strace" not in done.stderr
     assert "The servers of a round" in done.stdout
@@ -29,8 +30,12 @@ def compared(where: Path, *words: str) -> dict:
 
 
 def words(mode: str = "serves", *more: str, port: str = "{port}") -> list[str]:
+    return ["-a", "glibc,reap", *commands(mode, *more, port=port)]
+
+
+def commands(mode: str = "serves", *more: str, port: str = "{port}") -> list[str]:
     return [
-        *("-a", "glibc,reap", "--server", f"{server()} {port} {mode}"),
+        *("--server", f"{server()} {port} {mode}"),
         *("--ready", "tcp", "--load", " ".join([load(), port, *more])),
     ]
 
@@ -80,7 +85,7 @@ def test_the_cpu_time_of_a_request_and_their_rate(tmp_path: Path) -> None:
 
 
 def test_a_round_has_all_of_its_loads_and_a_warm_up_one(tmp_path: Path) -> None:
-    done = reap("compare", "-n", "2", "--loads", "2", "-o", "there", *words(), cwd=tmp_path)
+    done = reap("compare", "-n", "2", "--loads", "2", "--details", "-o", "there", *words(), cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
     runs = [json.loads(line) for line in (tmp_path / "there/runs.jsonl").read_text().splitlines()]
     assert {(run["warmup"], len(run["outcome"]["loads"])) for run in runs} == {(True, 1), (False, 2)}
@@ -104,6 +109,52 @@ def test_loads_that_warm_a_server_up_are_not_measured(tmp_path: Path) -> None:
     ]
     assert max(costs) < 0.04e9
     assert "--warmup 3" in done.stderr.splitlines()[-1]
+
+
+def test_two_settings_of_a_server(tmp_path: Path) -> None:
+    """It needs 40 ms for a request, and 20 ms with the variable."""
+    answer = compared(
+        tmp_path, *commands("tuned"), "--against-env", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0"
+    )
+    (side,) = answer["sides"]
+    assert side["allocator"] == "reap_test_server (GLIBC_TUNABLES=glibc.malloc.tcache_count=0)"
+    assert 0.4 < side["ratios"]["cpu"]["ratio"]["value"] < 0.65
+    assert answer["pairing"]["method"] == "simultaneous"
+    assert not running()
+
+
+def test_two_commands_of_a_server_are_loaded_by_their_requests(tmp_path: Path) -> None:
+    other = f"{server()} {{port}} tuned"
+    answer = compared(tmp_path, *commands(), "--against", other, "--requests-per-load", "1000")
+    (side,) = answer["sides"]
+    assert (answer["baseline"], side["allocator"]) == ("reap_test_server", "reap_test_server 2")
+    assert answer["against"] == {"reap_test_server 2": [server(), "{port}", "tuned"]}
+    assert 1.6 < side["ratios"]["cpu_per_request"]["ratio"]["value"] < 2.4
+    assert not running()
+
+
+def test_a_port_that_is_fixed_is_for_one_command_at_a_time(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    given = commands(port=str(port))
+    answer = compared(tmp_path, *given, "--ready", f"tcp:{port}", "--against", f"{server()} {port} tuned")
+    assert answer["pairing"]["method"] == "sequential"
+    assert 1.6 < answer["sides"][0]["ratios"]["cpu"]["ratio"]["value"] < 2.4
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "said"),
+    [
+        ("dies", "serves", "the baseline, reap_test_server ended with exit status 3 before it was ready"),
+        ("serves", "dies", "reap_test_server 2: no result: reap_test_server ended with exit status 3 before"),
+    ],
+)
+def test_a_command_of_two_that_does_not_serve(own: str, other: str, said: str, tmp_path: Path) -> None:
+    more = ("--against", f"{server()} {{port}} {other}", "-n", "2", "--loads", "1")
+    done = reap("compare", *commands(own), *more, cwd=tmp_path)
+    assert done.returncode == ExitCode.FAILED
+    assert said in " ".join((done.stdout + done.stderr).split())
+    assert "under glibc" not in done.stderr
+    assert not running()
 
 
 def test_nothing_measured_shows_no_columns_of_servers() -> None:
@@ -147,7 +198,20 @@ def test_latency_at_a_fixed_rate_of_servers_one_after_another(tmp_path: Path) ->
     """The server needs 20 ms for a request, and 40 ms under the other allocator; one is due every 200 ms."""
     load_of_ours = f"{Path(sys.executable).with_name('reap')} load --rate 5 --seconds 1 --connections 1"
     done = reap(
-        *("compare", "-n", "2", "--loads", "1", "-o", "there", "--json", "x.json", "-a", "glibc,reap"),
+        *(
+            "compare",
+            "-n",
+            "2",
+            "--loads",
+            "1",
+            "--details",
+            "-o",
+            "there",
+            "--json",
+            "x.json",
+            "-a",
+            "glibc,reap",
+        ),
         *("--server", f"{server()} {{port}} echoes", "--ready", "tcp"),
         *("--load", f"{load_of_ours} line://localhost:{{port}} ask"),
         cwd=tmp_path,
@@ -209,7 +273,11 @@ GOOD = ("--server", "cat {port}", "--ready", "tcp", "--load", "cat {port}")
         (("--server", "cat {port}"), "--server requires --load"),
         (("--server", "cat {port}", "--load", "true"), "--server requires --ready"),
         ((*GOOD, "--", "true"), "another one is given: true"),
-        ((*GOOD, "--against", "true"), "--against does not go with --server"),
+        ((*GOOD, "--against", "cat"), "there is no {port} in cat, which --against names"),
+        (
+            (*GOOD, "--ready", "tcp:6379", "--against", "cat", "--pairing", "sliced"),
+            "in all of --server, --load",
+        ),
         ((*GOOD, "--levels", "adv0,adv3"), "--levels does not go with --server"),
         ((*GOOD, "--requests"), "--requests does not go with --server"),
         ((*GOOD, "--stop", "NOSUCH"), "--stop NOSUCH is no signal"),

@@ -56,6 +56,26 @@ def deep() -> Flame:
     )
 
 
+def broad() -> Flame:
+    """Main calls 600 functions of about the same size, each of which calls three one after another."""
+    parents, names, own = [-1], ["main"], [0]
+    for number in range(600):
+        above = 0
+        for depth in range(4):
+            parents.append(above)
+            above = len(names)
+            names.append(f"function_{number}_{depth}")
+            own.append(1000 + number if depth == 3 else 0)
+    return msgspec.structs.replace(
+        known(),
+        functions=names,
+        parents=parents,
+        at=list(range(len(names))),
+        own=dict.fromkeys(known().own, own),
+        least=0.0,
+    )
+
+
 def timed(prefix: str = "") -> Flame:
     """The same in ten slices of a second: parse first, by the main thread, then the others."""
     held = known(prefix)
@@ -81,7 +101,13 @@ def timed(prefix: str = "") -> Flame:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("flames")
-    for name, held in (("known", known()), ("deep", deep()), ("hostile", timed(HOSTILE)), ("timed", timed())):
+    for name, held in (
+        ("known", known()),
+        ("deep", deep()),
+        ("hostile", timed(HOSTILE)),
+        ("timed", timed()),
+        ("broad", broad()),
+    ):
         parts = [ProfilePart(profile=profile_of(depth="full")), FlamePart(flame=held)]
         write_html(report_of(Answer(title="perl", command=["perl"], parts=parts)), made / f"{name}.html")
     return made
@@ -399,3 +425,29 @@ def test_a_deep_graph_is_as_high_as_its_stacks(opened: Opened) -> None:
     assert rows > 90
     assert page.js("document.querySelector('.boxes svg').getBoundingClientRect().height") == 20 * rows
     assert "Estimated from samples" in page.find(".flame figcaption").text
+
+
+def test_of_a_broad_graph_what_is_narrow_is_closed_until_it_is_zoomed(opened: Opened) -> None:
+    page = opened("broad")
+    drawn = page.js(f"{FRAMES}.map(f => d3.select(f).datum().data.name)")
+    assert {f"function_{number}_0" for number in range(600)} <= set(drawn), "a row is whole"
+    assert len(drawn) <= 1000
+    assert "function_599_3" not in drawn
+    assert page.find(".flame .closed").text.endswith("zoom into one to see what is inside.")
+    word = page.find(".flame .search")
+    word.send_keys("function_599_3")
+    assert page.find(".flame .found").text == "1 function, 0.2 %", "what is closed is found, too"
+    word.clear()
+    word.send_keys("x\ue003")
+    page.js(f"{FRAMES}.find(f => d3.select(f).datum().data.name === 'function_599_0').focus()")
+    page.driver.switch_to.active_element.send_keys("\ue007")  # Enter
+    assert set(boxes(page)) == {
+        "all",
+        "main",
+        "main > function_599_0",
+        "main > function_599_0 > function_599_1",
+        "main > function_599_0 > function_599_1 > function_599_2",
+        "main > function_599_0 > function_599_1 > function_599_2 > function_599_3",
+    }
+    assert page.find(".flame .closed").text == ""
+    assert page.js("d3.select(document.activeElement).datum().data.name") == "function_599_0"

@@ -5,8 +5,10 @@ import re
 
 import numpy as np
 import pytest
-from recorded import recorded, target
+from programs import compile_c
+from recorded import recorded, recorded_as, target
 
+from reap import native
 from reap.recording.analyse.calls import MEASURES
 from reap.recording.read import read
 from reap.show.analyse import slices
@@ -134,3 +136,40 @@ def test_threads_are_told_apart(tmp_path):
     blocks = [size / (20000 * 3001) for name, size in sums.items() if name != "main thread"]
     assert sum(blocks) == 3
     assert all(each >= 1 and each == int(each) for each in blocks), "one may begin when another has ended"
+
+
+FOLLOWING = """
+    #include <pthread.h>
+    #include <stdlib.h>
+    static void *(*volatile call)(size_t) = malloc;
+    static void *work(void *bytes) { free(call((size_t)bytes)); return NULL; }
+    int main(void) {
+        free(call(1000000));
+        for (size_t i = 1; i <= 3; ++i) {
+            pthread_t thread;
+            if (pthread_create(&thread, NULL, work, (void *)(i << 20))) return 1;
+            pthread_join(thread, NULL);
+        }
+        return 0;
+    }
+"""
+
+
+@pytest.mark.parametrize("depth", ["full", "triage"])
+def test_threads_that_follow_one_another_are_told_apart(tmp_path, depth):
+    """The recorder gives a thread the number of one that has ended."""
+    built = compile_c("following", FOLLOWING, ["-O1", "-fno-builtin", "-pthread"])
+    made = (
+        recorded(tmp_path, "full", built)
+        if depth == "full"
+        else recorded_as(tmp_path, built, depth=native.TRIAGE, sampler=native.SAMPLER_NONE, period_bytes=1000)
+    )
+    held = flame(read(made.path))
+    assert held is not None
+    assert held.slices is not None
+    sizes = dict.fromkeys(held.slices.threads, 0)
+    for thread, pairs in zip(held.slices.thread, held.slices.values["bytes"], strict=True):
+        sizes[held.slices.threads[thread]] += sum(pairs[1::2])
+    expected = {"thread 1": 1 << 20, "thread 2": 2 << 20, "thread 3": 3 << 20}
+    assert {name: sizes.get(name) for name in expected} == pytest.approx(expected, rel=0.01)
+    assert sizes["main thread"] == pytest.approx(1_000_000, rel=0.1)

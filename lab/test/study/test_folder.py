@@ -83,6 +83,8 @@ def test_workloads_may_be_named_again(tmp_path):
         (["--quick", "--workloads", ","], "--workloads names none"),
         (["--quick", "--workloads", ""], "--workloads names none"),
         (["--resume", "x", "--workloads", ""], "it takes neither --workloads nor --output"),
+        (["--quick", "--local", "2"], "--local is for full studies"),
+        (["--full", "--local", "2", "--ssh", "alpha"], "--ssh and --local do not go together"),
     ],
 )
 def test_a_command_line_that_can_be_read_in_two_ways_is_none(verb, words, said, tmp_path):
@@ -180,7 +182,7 @@ def test_what_a_kill_left_half_made_is_made_again(tmp_path, monkeypatch):
         made.append(place.exists())
         raise ReapError("far enough", "")
 
-    monkeypatch.setattr(measuring, "_spec", make)
+    monkeypatch.setattr(measuring, "spec", make)
     monkeypatch.setattr(measuring, "lacking", lambda _described: "")
     glibc = [Allocator(name="glibc")]
     work = measuring.Work(place, card.load("freelist"), "quick", glibc, AskedFragment(levels=[], clean=True))

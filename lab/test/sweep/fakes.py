@@ -146,6 +146,11 @@ def with_outcome(done, allocator, **changed):
     return msgspec.structs.replace(done, runs=runs)
 
 
+def standing(answer, standing):
+    """The same answer with another outcome."""
+    return msgspec.structs.replace(answer, standing=standing)
+
+
 def set_variable(name, value):
     """For a worker: methods of os.environ are copied with what they belong to."""
     os.environ[name] = value

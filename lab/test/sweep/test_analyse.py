@@ -6,7 +6,7 @@ import random
 import pytest
 from lab.test.sweep import fakes
 
-from reap.sweep import analyse, judge
+from reap.sweep import analyse, judge, page
 from reap.sweep.records import Block, SweepResult
 
 # tau, mean, CI: statsmodels 0.14.5, combine_effects(method_re="iterated", use_t=True) of the means of
@@ -104,6 +104,28 @@ def test_what_helps_on_one_kind_and_harms_on_another_is_an_answer():
     assert "helps on zen (1" in found.sentence
     assert "and harms on arm (" in found.sentence
     assert "no single answer holds" in found.sentence
+
+
+def test_the_page_begins_with_one_sentence_and_has_the_others_in_a_table():
+    pairs = swept(
+        lambda kind: 0.85 if kind == "zen" else 1.2, {"a": "zen", "b": "zen", "c": "arm", "d": "arm"}
+    )
+    result = result_of(pairs)
+    text = page.page(result, judge.judge(result), ["reap"])
+    card = text.partition('<div class="verdict">')[2].partition("</div>")[0]
+    assert card.count("<p") == 1
+    assert "Of 2 comparisons 2 depend on the machine." in card.replace("\N{NO-BREAK SPACE}", " ")
+    table = text.partition('aria-label="Answers"')[2].partition("</table>")[0]
+    assert table.count("helps here, harms there") == 2
+    assert table.count("helps on zen (1") == table.count("harms on arm (") == 2
+
+
+def test_many_answers_are_counted_by_what_they_say():
+    one = next(iter(answers(swept(lambda _: 0.85, {"a": "zen"})).values()))
+    assert judge.headline([one]) == one.sentence
+    many = [fakes.standing(one, each) for each in ("inconclusive", "helps", "equivalent", "helps", "harms")]
+    said = "Of 5 comparisons 2 help, 1 harms, 1 is equivalent and 1 is inconclusive."
+    assert judge.headline(many) == said
 
 
 def test_what_helps_everywhere_helps():

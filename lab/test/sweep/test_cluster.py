@@ -2,6 +2,8 @@
 
 import logging
 import os
+import random
+import signal
 import subprocess
 import sys
 import time
@@ -132,14 +134,15 @@ def test_a_worker_without_the_resource_is_named(tmp_path):
     assert "it has no resource measure (start it so: dask worker" in course.problems[0]
 
 
-def test_jobs_of_a_batch_system_declare_the_resource():
-    made = cluster.job_cluster("slurm")
+@pytest.mark.parametrize(("system", "mark"), [("slurm", "#SBATCH"), ("pbs", "#PBS"), ("lsf", "#BSUB")])
+def test_jobs_of_a_batch_system_declare_the_resource(system, mark):
+    made = cluster.job_cluster(system)
     try:
         script = made.job_script()
     finally:
         made.close()
     assert "--resources measure=1" in script
-    assert "#SBATCH" in script
+    assert mark in script
 
 
 def test_without_dask_there_is_one_message(monkeypatch):
@@ -188,6 +191,42 @@ def test_a_driver_that_is_killed_leaves_no_worker_and_loses_nothing(tmp_path):
     found = ended(path)
     assert found[: len(before)] == before
     assert len(found) == len(set(found)) == 400
+
+
+@pytest.mark.long
+def test_kills_of_workers_and_of_the_driver_at_random_moments_lose_nothing(tmp_path):
+    """Ten drivers are killed, and before that up to two of their workers: every block is there once."""
+    path, blocks_of_all = tmp_path / "s", 1200
+    sweep = fakes.a_sweep(fakes.a_cell(rounds=blocks_of_all))
+    SweepFolder.create(path, sweep).close()
+    script = tmp_path / "drive.py"
+    script.write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    chance = random.Random(20260101)
+    before = []
+    for _ in range(10):
+        process = subprocess.Popen([sys.executable, script, path], env=environment, start_new_session=True)
+        until = time.monotonic() + 60
+        while len(ended(path)) == len(before) and time.monotonic() < until:
+            time.sleep(0.05)
+        for _ in range(chance.randint(0, 2)):
+            time.sleep(chance.uniform(0, 0.5))
+            others = [int(each) for each in session_of(process.pid) if int(each) != process.pid]
+            os.kill(chance.choice(others), signal.SIGKILL)
+        time.sleep(chance.uniform(0, 1.5))
+        process.kill()
+        process.wait()
+        while session_of(process.pid) and time.monotonic() < until:
+            time.sleep(0.1)
+        now = ended(path)
+        assert now[: len(before)] == before
+        assert len(now) == len(set(now)) > len(before)
+        before = now
+    with SweepFolder.resume(path) as folder:
+        Driver(folder, Here(sweep, work=fakes.work, ask=fakes.ask), Listener()).run()
+    found = ended(path)
+    assert found[: len(before)] == before
+    assert len(found) == len(set(found)) == blocks_of_all
 
 
 def session_of(leader):

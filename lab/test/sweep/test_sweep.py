@@ -136,20 +136,35 @@ def test_a_kill_loses_the_running_round_alone(place):
     assert sorted(ended(place)) == list(range(max(before) + 3))
 
 
-@pytest.mark.slow
+def test_a_program_for_another_processor_is_named_with_its_cell(place):
+    """What a worker of another architecture says of a program that was copied to it."""
+    image = bytearray((place / "ours").read_bytes())
+    image[18:20] = (183).to_bytes(2, "little")  # EM_AARCH64
+    (place / "ours").write_bytes(image)
+    answer = reap("sweep", "plan.toml", "-o", "s")
+    assert answer.returncode == 1
+    assert "here, cell ours: " in answer.stderr
+    assert "is a program for another machine (AARCH64, 64-bit)" in answer.stderr
+    assert ended(place) == []
+
+
 @pytest.mark.timed
-def test_real_rounds_on_workers_say_what_those_here_say(place):
-    """Eight rounds on two workers and eight here: all are there, paired alike, and the intervals meet."""
-    (place / "plan.toml").write_text(PLAN.format(rounds=8))
+@pytest.mark.parametrize(
+    ("rounds", "workers"),
+    [pytest.param(8, 2, marks=pytest.mark.slow), pytest.param(64, 4, marks=pytest.mark.long)],
+)
+def test_real_rounds_on_workers_say_what_those_here_say(place, rounds, workers):
+    """As many rounds on workers and here: all are there, paired alike, and the intervals meet."""
+    (place / "plan.toml").write_text(PLAN.format(rounds=rounds))
     found = {}
-    for where in ([], ["--local", "2"]):
+    for where in ([], ["--local", str(workers)]):
         name = "".join(where) or "here"
         answer = reap("sweep", "plan.toml", *where, "-o", name, "--json", f"{name}.json")
         assert answer.returncode == 0, answer.stdout + answer.stderr
         found[name] = json.loads((place / f"{name}.json").read_text())["sweep"]
-    done = list(folder.blocks(place / "--local2"))
-    assert sorted(each.block.round for each in done) == list(range(8))
-    assert {each.facts.worker for each in done} == {"worker 0", "worker 1"}
+    done = list(folder.blocks(place / f"--local{workers}"))
+    assert sorted(each.block.round for each in done) == list(range(rounds))
+    assert {each.facts.worker for each in done} == {f"worker {number}" for number in range(workers)}
     assert {each.pairing.method for each in done} == {"simultaneous"}
     intervals = [
         next(each for each in swept["effects"] if each["allocator"] == "reap")["kinds"][0]["ratio"]

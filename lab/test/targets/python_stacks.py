@@ -24,7 +24,7 @@ def size():
         frames.append([code.co_qualname, code.co_filename, frame.f_lineno])
         frame = frame.f_back
     with lock:
-        length = 20000 + 16 * len(truth)
+        length = 400_000 + 16 * len(truth)  # larger than any file that is imported
         truth[length + 1] = frames  # with the zero behind it
     return length
 

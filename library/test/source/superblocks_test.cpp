@@ -1,5 +1,6 @@
 #include "reap/source/superblocks.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -64,6 +65,28 @@ TEST(Superblocks, KnowWhetherThereIsAChunk) {
     blocks.deallocate(first.data, first.size, 8);
     EXPECT_TRUE(blocks.has_chunk(usual / 2));
     EXPECT_EQ(source.calls(), 1U);
+}
+
+TEST(Superblocks, HaveRoomForTheUserOfEachGroup) {
+    StrictSource source;
+    Blocks<usual> blocks{source};
+    for (const std::size_t size : {std::size_t{8192}, std::size_t{65536}, usual / 2}) {
+        const auto chunk = blocks.obtain_chunk<may_fail>(size, size);
+        std::vector<void *> spaces;
+        Blocks<usual>::begin_groups(chunk, [&](void *room) {
+            std::memset(room, 0xff, 16);
+            spaces.push_back(room);
+        });
+        const std::size_t group = std::min(size, Blocks<usual>::largest_group);
+        ASSERT_EQ(spaces.size(), size / group);
+        for (std::size_t at = 0; at < size; at += 1024)
+            EXPECT_EQ(Blocks<usual>::room_for(static_cast<std::byte *>(chunk.data) + at), spaces[at / group]);
+        blocks.deallocate(chunk.data, chunk.size, 8);
+    }
+    // All merged, whatever was written there.
+    const auto largest = blocks.obtain_chunk<may_fail>(usual / 2, usual / 2);
+    EXPECT_EQ(source.bytes(), usual);
+    blocks.deallocate(largest.data, largest.size, 8);
 }
 
 TEST(Superblocks, GivesBackWhatIsEmptyButForOne) {

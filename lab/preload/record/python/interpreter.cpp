@@ -21,6 +21,55 @@ bool read_word(uint64_t address, uint64_t &value) noexcept {
     return syscall(SYS_process_vm_readv, getpid(), &to, 1UL, &from, 1UL, 0UL) == sizeof value;
 }
 
+// The current frame of a thread; 0 where it has none, or is in no call of the interpreter.
+bool read_current(const PythonLayout &at, uint64_t state, uint64_t &frame) noexcept {
+    uint64_t from = state;
+    if (at.cframe != 0 && !read_word(state + at.cframe, from)) return false;
+    if (!read_word(from + at.current, frame)) frame = 0;
+    return true;
+}
+
+bool is_of_c(const PythonLayout &at, uint64_t frame) noexcept {
+    constexpr uint8_t kOwnedByC = 3;
+    return *reinterpret_cast<const uint8_t *>(frame + at.frame_owner) == kOwnedByC;
+}
+
+PythonFrame frame_at(const PythonLayout &at, uint64_t frame, uint64_t call, bool entry) noexcept {
+    return {frame, word_at(frame + at.frame_code), word_at(frame + at.frame_instruction), call, entry};
+}
+
+// Of 3.11.
+size_t flagged_frames(const PythonLayout &at, uint64_t state, PythonFrame *out) noexcept {
+    uint64_t call = word_at(state + at.cframe);
+    uint64_t frame = word_at(call + at.current);
+    size_t count = 0;
+    while (frame != 0 && count != kMostPythonFrames) {
+        const bool entry = *reinterpret_cast<const uint8_t *>(frame + at.frame_entry) != 0;
+        out[count++] = frame_at(at, frame, call, entry);
+        if (entry && call != 0) call = word_at(call + at.cframe_previous);
+        frame = word_at(frame + at.frame_previous);
+    }
+    return count;
+}
+
+// Of later versions: behind those that a call of the interpreter executes comes a frame that lies in it.
+size_t owned_frames(const PythonLayout &at, uint64_t state, PythonFrame *out) noexcept {
+    const uint64_t from = at.cframe != 0 ? word_at(state + at.cframe) : state;
+    uint64_t frame = word_at(from + at.current);
+    size_t count = 0;
+    size_t placed = 0;
+    while (frame != 0 && (count != kMostPythonFrames || is_of_c(at, frame))) {
+        if (!is_of_c(at, frame)) {
+            out[count++] = frame_at(at, frame, 0, false);
+        } else {
+            if (count != placed) out[count - 1].entry = true;
+            while (placed != count) out[placed++].call = frame;
+        }
+        frame = word_at(frame + at.frame_previous);
+    }
+    return count;
+}
+
 } // namespace
 
 bool PythonInterpreter::look_at(const link_map *module) noexcept {
@@ -51,10 +100,9 @@ size_t PythonInterpreter::frames(PythonFrame (&out)[kMostPythonFrames]) noexcept
     if (state == 0) return 0;
     if (unlikely(status_ != PythonStatus::Merged)) {
         uint64_t current = 0;
-        if (!read_word(state + layout_->cframe, current)) {
+        if (!read_current(*layout_, state, current)) {
             status_ = PythonStatus::Refused;
         } else {
-            if (!read_word(current + layout_->cframe_current, current)) current = 0;
             if (current == 0) return 0; // it executes no function yet
             status_ = check(state) ? PythonStatus::Merged : PythonStatus::Refused;
         }
@@ -65,52 +113,52 @@ size_t PythonInterpreter::frames(PythonFrame (&out)[kMostPythonFrames]) noexcept
     }
     const PythonLayout &at = *layout_;
     if (word_at(state + at.thread_id) != static_cast<uint64_t>(pthread_self())) return 0;
-    uint64_t call = word_at(state + at.cframe);
-    uint64_t frame = word_at(call + at.cframe_current);
-    size_t count = 0;
-    while (frame != 0 && count != kMostPythonFrames) {
-        const bool entry = *reinterpret_cast<const uint8_t *>(frame + at.frame_entry) != 0;
-        out[count++] = {frame, word_at(frame + at.frame_code), word_at(frame + at.frame_instruction), call,
-                        entry};
-        if (entry && call != 0) call = word_at(call + at.cframe_previous);
-        frame = word_at(frame + at.frame_previous);
-    }
-    return count;
+    return at.frame_owner != 0 ? owned_frames(at, state, out) : flagged_frames(at, state, out);
 }
 
 // Before anything is read directly: whether memory has what the layout says, where it says so.
 bool PythonInterpreter::check(uint64_t state) const noexcept {
     const PythonLayout &at = *layout_;
     uint64_t word = 0;
-    if (!read_word(state + at.thread_id, word) || word != static_cast<uint64_t>(pthread_self())) return false;
     uint64_t frame = 0;
-    uint64_t call = 0;
-    if (!read_word(state + at.cframe, call) || !read_word(call + at.cframe_current, frame) ||
-        !read_word(call + at.cframe_previous, word))
+    if (!read_word(state + at.thread_id, word) || word != static_cast<uint64_t>(pthread_self()) ||
+        !read_current(at, state, frame))
+        return false;
+    if (at.cframe_previous != 0 &&
+        (!read_word(state + at.cframe, word) || !read_word(word + at.cframe_previous, word)))
         return false;
     for (size_t depth = 0; frame != 0 && depth < kMostPythonFrames; ++depth) {
-        uint64_t code = 0;
-        uint64_t type = 0;
-        if (!read_word(frame + (at.frame_entry & ~7U), word) || !read_word(frame + at.frame_code, code) ||
-            !read_word(code + kObjectType, type) || type != reinterpret_cast<uint64_t>(code_type_))
-            return false;
-        const uint16_t names[] = {at.code_filename, at.code_qualname};
-        for (const uint16_t name : names) {
-            uint64_t text = 0;
-            uint64_t text_type = 0;
-            if (!read_word(code + name, text) || !read_word(text + kObjectType, text_type) ||
-                text_type != reinterpret_cast<uint64_t>(text_type_))
-                return false;
-        }
-        uint64_t instruction = 0;
-        uint64_t lines = 0;
-        if (!read_word(frame + at.frame_instruction, instruction) ||
-            instruction + 64 < code + at.code_bytes || instruction > code + (UINT64_C(1) << 28) ||
-            !read_word(code + at.code_linetable, lines) || !read_word(lines, word))
-            return false;
+        // Both lie within the words that are read here.
+        const uint16_t kind = at.frame_owner != 0 ? at.frame_owner : at.frame_entry;
+        if (!read_word(frame + (kind & ~7U), word)) return false;
+        if (!(at.frame_owner != 0 && is_of_c(at, frame)) && !check_code(frame)) return false;
         if (!read_word(frame + at.frame_previous, frame)) return false;
     }
     return true;
+}
+
+// Of a frame with a function: its code has names and lines, and the instruction is in it.
+bool PythonInterpreter::check_code(uint64_t frame) const noexcept {
+    const PythonLayout &at = *layout_;
+    uint64_t word = 0;
+    uint64_t code = 0;
+    uint64_t type = 0;
+    if (!read_word(frame + at.frame_code, code) || !read_word(code + kObjectType, type) ||
+        type != reinterpret_cast<uint64_t>(code_type_))
+        return false;
+    const uint16_t names[] = {at.code_filename, at.code_qualname};
+    for (const uint16_t name : names) {
+        uint64_t text = 0;
+        uint64_t text_type = 0;
+        if (!read_word(code + name, text) || !read_word(text + kObjectType, text_type) ||
+            text_type != reinterpret_cast<uint64_t>(text_type_))
+            return false;
+    }
+    uint64_t instruction = 0;
+    uint64_t lines = 0;
+    return read_word(frame + at.frame_instruction, instruction) && instruction + 64 >= code + at.code_bytes &&
+           instruction <= code + (UINT64_C(1) << 28) && read_word(code + at.code_linetable, lines) &&
+           read_word(lines, word);
 }
 
 } // namespace reap::preload

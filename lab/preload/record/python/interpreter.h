@@ -50,6 +50,7 @@ class PythonInterpreter {
   private:
     [[nodiscard]] uint64_t thread_state() const noexcept;
     [[nodiscard]] bool check(uint64_t state) const noexcept;
+    [[nodiscard]] bool check_code(uint64_t frame) const noexcept;
 
     bool there_ = false;
     PythonStatus status_ = PythonStatus::Absent;

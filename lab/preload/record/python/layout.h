@@ -5,19 +5,23 @@
 
 namespace reap::preload {
 
-// Offsets in bytes. In CPython's words: a thread state has the innermost call of the interpreter, which lies
-// on the C stack and has the current frame; a frame has its caller, its code and the instruction that it
-// executes; code has names and a table of lines.
+// Offsets in bytes. In CPython's words: a thread state has the current frame (up to 3.12 by way of the
+// innermost call of the interpreter, which lies on the C stack); a frame has its caller, its code and the
+// instruction that it executes; code has names and a table of lines.
+//
+// In 3.11 a frame says itself whether C called it. Later, a frame without a function is between it and its
+// caller: it is owned by the C stack and lies there, in the call of the interpreter.
 struct PythonLayout {
     uint16_t thread_id; // pthread_self() of the state's thread
-    uint16_t cframe;    // of each call of the interpreter, innermost first
-    uint16_t cframe_current;
+    uint16_t cframe;    // the innermost call of the interpreter; 0: none
+    uint16_t current;   // the current frame: in that call, or in the thread state
     uint16_t cframe_previous;
 
     uint16_t frame_code;
     uint16_t frame_previous;
     uint16_t frame_instruction;
-    uint16_t frame_entry; // whether C called the frame
+    uint16_t frame_entry; // whether C called the frame; 0: it has an owner
+    uint16_t frame_owner;
 
     uint16_t code_firstlineno;
     uint16_t code_filename;

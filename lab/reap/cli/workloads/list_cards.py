@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from reap.base.errors import ExitCode
+from reap.commandline.redact import redacting
 
 
 @click.command("list")
@@ -17,6 +18,7 @@ from reap.base.errors import ExitCode
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write a report as one HTML file.",
 )
+@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def list_cards(json_file: Path | None, html_file: Path | None, force: bool) -> int:
     """List the programs, the kind of custom allocator each has, and its variants.

@@ -9,6 +9,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import words
+from reap.commandline.experiments import written
 from reap.experiment.spec import COUNTERS
 from reap.experiment.specify import AskedFragment
 from reap.launch.litter import level
@@ -37,6 +38,8 @@ class LevelOptions:
     huge_pages: bool
     cache: str | None
 
+
+NAMES = tuple(field.name for field in fields(LevelOptions))
 
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
@@ -123,26 +126,17 @@ def asked(context: click.Context, given: dict[str, Any]) -> LevelOptions | None:
 
     Throws ReapError for one that needs --levels.
     """
-    held = {field.name: given.pop(field.name) for field in fields(LevelOptions)}
+    held = {name: given.pop(name) for name in NAMES}
     if held["levels"] is not None:
         return LevelOptions(**held)
     two = bool(held["naive"] or held["naive_env"])
-    if stray := [each for each in written(context) if not two or each not in ("--naive", "--naive-env")]:
+    if stray := written(context, NAMES) - ({"--naive", "--naive-env"} if two else set()):
         raise ReapError(
-            f"{stray[0]} requires --levels",
+            f"{min(stray)} requires --levels",
             "add --levels adv0,adv3",
             ExitCode.USAGE,
         )
     return LevelOptions(**{**held, "levels": ""}) if two else None
-
-
-def written(context: click.Context) -> list[str]:
-    """Those of the options that were written on the command line."""
-    source = click.core.ParameterSource.COMMANDLINE
-    names = [
-        field.name for field in fields(LevelOptions) if context.get_parameter_source(field.name) is source
-    ]
-    return [f"--{name.replace('_', '-')}" for name in names]
 
 
 def meant(given: LevelOptions) -> AskedFragment:

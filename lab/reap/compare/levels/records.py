@@ -3,7 +3,7 @@
 from typing import Literal
 
 from reap.base.records import Estimate, Record
-from reap.experiment.records import HugePages, InRounds, Laid, Ratio
+from reap.experiment.records import HugePages, InRounds, Laid, Pairing, Ratio
 from reap.launch.litter.level import Level
 from reap.launch.litter.records import Order
 from reap.launch.records import Misses
@@ -145,6 +145,7 @@ class Fragmented(InRounds, frozen=True, kw_only=True):
     layout_bias: list[LayoutBias]
     failed_controls: list[FailedControl]
     """Those that failed; they have no ratio in `controls` and `layout_bias`."""
+    pairing: Pairing = Pairing()
     notes: list[str] = []
 
     @property

@@ -60,7 +60,7 @@ def run(folder: Folder, listener: Listener | None = None, rounds: int = 0) -> Fr
 
     runner, profile = prepared(folder, listener or Listener(), rounds, lambda: analyse.decided(so_far()))
     runner.run()
-    return msgspec.structs.replace(so_far(), decided=runner.decided)
+    return msgspec.structs.replace(so_far(), decided=runner.decided, pairing=runner.pairing)
 
 
 def cost(folder: Folder, listener: Listener | None = None) -> Cost:

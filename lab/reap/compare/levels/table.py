@@ -177,6 +177,7 @@ class Table:
                 worth=self.spec.worth,
             )
             for metric in known(runs[number].outcome for runs in (base, own) for number in rounds)
+            if not (metric.alone and base[rounds[0]].together)
         }
 
 

@@ -14,6 +14,7 @@ from reap.compare import words as compared
 from reap.compare.levels import words
 from reap.compare.levels.judge import FragmentVerdict
 from reap.compare.levels.records import Fragmented
+from reap.compare.terminal import SCREEN, notes_that_fit
 from reap.draw.terminal import notes
 from reap.experiment.records import Ratio
 
@@ -23,13 +24,25 @@ _ABREAST = 4
 """Levels that 80 columns have room for."""
 
 
-def render(console: Console, result: Fragmented, verdict: FragmentVerdict) -> None:
-    """Print what spoils the figures, the verdict, the tables, the controls, and what limits them all."""
-    for warning in verdict.first:
-        console.print(Text(f"! {printable(warning)}", style="bold yellow"))
+def render_verdict(console: Console, result: Fragmented, verdict: FragmentVerdict) -> None:
+    """Print what spoils the figures, the verdict, and as many of the notes as fit on a screen."""
+    warnings = [Text(f"! {printable(each)}", style="bold yellow") for each in verdict.first]
+    for warning in warnings:
+        console.print(warning)
     style = _HEADLINES.get(verdict.headline, "bold")
     console.print(Text("Verdict: ", style="bold") + Text(verdict.headline, style=style))
-    console.print(Padding(Text(printable(verdict.paragraph)), (0, 0, 1, 2)))
+    paragraph = Text(printable(verdict.paragraph))
+    console.print(Padding(paragraph, (0, 0, 0, 2)))
+    room = (
+        SCREEN
+        - 1
+        - sum(len(each.wrap(console, max(1, console.width - 2))) for each in [*warnings, paragraph])
+    )
+    notes_that_fit(console, [*words.problems(result), *result.notes], room)
+
+
+def render_tables(console: Console, result: Fragmented, verdict: FragmentVerdict) -> None:
+    """Print the evidence, the tables, the controls, and what limits them all."""
     for fact in verdict.evidence:
         console.print(Padding(Text(f"- {printable(fact.statement)} [{fact.source}]"), (0, 0, 0, 2)))
     console.print()
@@ -47,7 +60,14 @@ def render(console: Console, result: Fragmented, verdict: FragmentVerdict) -> No
         _controls(console, result)
     for problem in words.problems(result):
         console.print(Text(f"  {problem}", style="yellow"))
-    said = (words.BELOW_ONE, compared.INCONCLUSIVE, *words.deciding(result), compared.NOISE, words.MEMORY)
+    said = (
+        compared.paired(result.pairing),
+        words.BELOW_ONE,
+        compared.INCONCLUSIVE,
+        *words.deciding(result),
+        compared.NOISE,
+        words.MEMORY,
+    )
     for line in said:
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if result.exit_code:

@@ -62,7 +62,9 @@ def view(result: Fragmented, verdict: FragmentVerdict) -> LevelsView:
         first=[printable(each) for each in verdict.first],
         verdict=verdict,
         litter=_litter(result),
-        reading=" ".join([words.BELOW_ONE, compared.INCONCLUSIVE, *words.deciding(result)]),
+        reading=" ".join(
+            [compared.paired(result.pairing), words.BELOW_ONE, compared.INCONCLUSIVE, *words.deciding(result)]
+        ),
         figures=_figures(result),
         tables=[
             RatioTable(

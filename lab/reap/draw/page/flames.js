@@ -1,46 +1,13 @@
 // Flame graphs of whole stacks, drawn by d3-flame-graph: what to show, inverted or not, search, keys, themes.
+// The chart is given as many boxes as a screen has room for; see stacks.js.
 // Names of functions are those of the measured program: they reach the document as text and attributes alone.
 const flames = (() => {
   const drawn = [];
 
   const show = { bytes: format.bytes, peak: format.bytes, "live-at-exit": format.bytes };
 
-  // Puts children in order, largest first, and drops those without a share.
-  const sorted = (box, least) => {
-    box.children = [...box.children.values()].filter((child) => child.value > 0 && child.value >= least);
-    box.children.sort((a, b) => b.value - a.value);
-    for (const child of box.children) sorted(child, least);
-    return box;
-  };
-
-  const below = (box, name, value, delta) => {
-    if (!box.children.has(name)) box.children.set(name, { name, value: 0, delta: 0, children: new Map() });
-    const child = box.children.get(name);
-    child.value += value;
-    child.delta += delta;
-    return child;
-  };
-
-  // The boxes of a measure. Inverted, each stack begins at the function that allocates; what was not worth a
-  // box of its own in the data is not worth one here. `held` has `own`, or of a comparison `before` and
-  // `after`: the width of a box is then one of the two, and its delta how much more the second is.
-  // Functions in `hidden` have no boxes.
-  const tree = (held, measure, widths, inverted, hidden) => {
-    const root = { name: "all", value: 0, delta: 0, children: new Map() };
-    widths.forEach((value, node) => {
-      const delta = held.own ? 0 : held.after[measure][node] - held.before[measure][node];
-      if (value <= 0 && delta === 0) return;
-      const path = [];
-      for (let at = node; at >= 0; at = held.parents[at]) {
-        if (!hidden.has(held.at[at])) path.push(held.functions[held.at[at]]);
-      }
-      root.value += value;
-      root.delta += delta;
-      let box = root;
-      for (const name of inverted ? path : path.reverse()) box = below(box, name, value, delta);
-    });
-    return sorted(root, inverted ? held.least * root.value : 0);
-  };
+  // Boxes that a chart has at once: each is some elements, which take a browser about 50 µs.
+  const MOST = 1000;
 
   // The same function has the same colour everywhere; words stay legible on it in both themes.
   const colour = (name, dark) => {
@@ -57,14 +24,24 @@ const flames = (() => {
     return dark ? `hsl(${hue} 60% ${24 + 14 * part}%)` : `hsl(${hue} 85% ${94 - 24 * part}%)`;
   };
 
-  const change = (box) => Math.max(Math.abs(box.delta), ...box.children.map(change));
+  // Nothing moves: a transition, even one of no time, costs a timer for each box.
+  const still = function () {
+    return this;
+  };
 
   const attach = (figure, isDark) => {
     const answer = reapReport.report.answers[Number(figure.dataset.answer)];
     const held = (answer[figure.dataset.compared] ?? answer).flame;
     const find = (selector) => figure.querySelector(selector);
+    const motion = d3.selection.prototype;
+    Object.assign(motion, { transition: still, duration: still, ease: still, delay: still });
     const [boxes, measure, inverted] = [find(".boxes"), find(".measure"), find(".inverted")];
-    const [search, found, pointed] = [find(".search"), find(".found"), find(".pointed")];
+    const [search, found, pointed, closed] = [
+      find(".search"),
+      find(".found"),
+      find(".pointed"),
+      find(".closed"),
+    ];
     const [earlier, hide, upwards, thread] = [
       find(".earlier"),
       find(".hide"),
@@ -72,13 +49,16 @@ const flames = (() => {
       find(".thread"),
     ];
     const span = { from: 0, to: held.slices?.count ?? 0 };
+    let own = [];
+    let hidden = new Set();
+    let hits = new Set();
     let whole = 0;
     let largest = 0;
-    let zoomed = null;
+    let graph = null;
+    let focus = null;
 
-    const said = (box) => {
+    const said = ({ name, value, delta }) => {
       const shown = show[measure.value] ?? format.count;
-      const { name, value, delta } = box.data;
       const share = `${name}: ${format.percent(whole > 0 ? value / whole : 0)} (${shown(value)})`;
       if (held.own) return share;
       return `${share}, ${delta === 0 ? "unchanged" : `${delta > 0 ? "+" : "-"}${shown(Math.abs(delta))}`}`;
@@ -91,24 +71,14 @@ const flames = (() => {
       .transitionDuration(0)
       .minFrameSize(0.5)
       .resetHeightOnZoom(true)
-      .setLabelHandler(said)
+      .setLabelHandler((node) => said(node.data))
       .setDetailsHandler((text) => {
-        pointed.textContent = text ?? (zoomed ? said(zoomed) : "");
+        pointed.textContent = text ?? (focus.parent ? said(focus) : "");
       })
-      .setColorMapper((box) => {
-        if (box.highlight) return figures.css("--violet");
-        return held.own ? colour(box.data.name, isDark()) : compared(box.data.delta, largest, isDark());
-      })
-      .setSearchMatch((box, word) => box.data.name.toLowerCase().includes(word.toLowerCase()))
-      .setSearchHandler((results, sum, total) => {
-        const names = new Set(results.map((box) => box.data.name));
-        const share = format.percent(total > 0 ? sum / total : 0);
-        found.textContent = `${names.size} function${names.size === 1 ? "" : "s"}, ${share}`;
-      })
-      .onClick((box) => {
-        zoomed = box;
-        pointed.textContent = said(box);
-        tidy();
+      .setColorMapper((node) => {
+        const { name, delta } = node.data;
+        if (hits.has(name)) return figures.css("--violet");
+        return held.own ? colour(name, isDark()) : compared(delta, largest, isDark());
       });
 
     const frames = () => [...boxes.querySelectorAll("g.frame")];
@@ -135,44 +105,64 @@ const flames = (() => {
       svg.style.marginTop = `${-free}px`;
       const reached = all.find((frame) => frame === document.activeElement) ?? all[0];
       for (const frame of all) {
-        const box = boxOf(frame);
+        const { data } = boxOf(frame);
         frame.setAttribute("role", "button");
-        frame.setAttribute("aria-label", said(box));
+        frame.setAttribute("aria-label", said(data));
         frame.setAttribute("tabindex", frame === reached ? "0" : "-1");
-        frame.classList.toggle("hit", Boolean(box.highlight));
+        frame.classList.toggle("hit", hits.has(data.name));
       }
     };
 
-    const draw = () => {
-      const hidden = new Set(hide?.checked ? held.runtime : []);
-      const data = tree(held, measure.value, widths(), inverted.checked, hidden);
-      whole = data.value;
-      largest = change(data);
-      zoomed = null;
-      pointed.textContent = "";
+    // A box as wide as the figure. The library's own zoom would draw all that is inside.
+    const zoom = (box) => {
+      const focused = boxes.contains(document.activeElement);
+      focus = box;
+      const { data, narrow } = stacks.drawn(graph, focus, boxes.clientWidth, MOST);
+      pointed.textContent = focus.parent ? said(focus) : "";
+      closed.textContent = narrow
+        ? `Boxes narrower than ${narrow.toFixed(1)} pixels are closed; zoom into one to see what is inside.`
+        : "";
       if (boxes.firstChild) chart.update(data);
       else d3.select(boxes).datum(data).call(chart);
-      mark(); // fresh boxes have no marks to be cleared, which would draw them again
       tidy();
+      const begin = boxes.querySelector("g.frame[tabindex='0']");
+      if (focused)
+        go(
+          begin,
+          frames()
+            .map(boxOf)
+            .find((node) => node.data.box === focus),
+        );
+    };
+
+    const draw = () => {
+      hidden = new Set(hide?.checked ? held.runtime : []);
+      own = widths();
+      const changes = own.map((_, node) =>
+        held.own ? 0 : held.after[measure.value][node] - held.before[measure.value][node],
+      );
+      graph = stacks.graph(held, own, changes, inverted.checked, hidden);
+      whole = graph.top.value;
+      largest = stacks.largest(held, changes);
+      mark();
+      zoom(graph.top);
     };
 
     const mark = () => {
-      if (search.value) chart.search(search.value);
-      else found.textContent = "";
+      const word = search.value;
+      const { names, value } = word ? stacks.search(held, own, hidden, word) : { names: new Set(), value: 0 };
+      const share = format.percent(whole > 0 ? value / whole : 0);
+      found.textContent = word ? `${names.size} function${names.size === 1 ? "" : "s"}, ${share}` : "";
+      hits = names;
     };
 
     const look = () => {
-      if (!search.value) chart.clear();
       mark();
+      chart.update();
       tidy();
     };
 
-    const reset = () => {
-      chart.resetZoom();
-      zoomed = null;
-      pointed.textContent = "";
-      tidy();
-    };
+    const reset = () => zoom(graph.top);
 
     const go = (from, to) => {
       const frame = to && frameOf(to);
@@ -192,8 +182,8 @@ const flames = (() => {
         ArrowRight: () => go(frame, beside(box, 1)),
         ArrowLeft: () => go(frame, beside(box, -1)),
         Home: () => go(frame, boxOf(frames()[0])),
-        Enter: () => chart.zoomTo(box),
-        " ": () => chart.zoomTo(box),
+        Enter: () => zoom(box.data.box),
+        " ": () => zoom(box.data.box),
         Escape: reset,
       };
       if (!moves[event.key]) return;
@@ -202,8 +192,17 @@ const flames = (() => {
     });
     boxes.addEventListener("focusin", (event) => {
       const frame = event.target.closest("g.frame");
-      if (frame) pointed.textContent = said(boxOf(frame));
+      if (frame) pointed.textContent = said(boxOf(frame).data);
     });
+    boxes.addEventListener(
+      "click",
+      (event) => {
+        event.stopPropagation();
+        const frame = event.target.closest("g.frame");
+        if (frame) zoom(boxOf(frame).data.box);
+      },
+      true,
+    );
 
     measure.addEventListener("change", draw);
     inverted.addEventListener("change", draw);
@@ -223,8 +222,8 @@ const flames = (() => {
       : null;
     new ResizeObserver(() => {
       if (boxes.clientWidth === chart.width() || boxes.clientWidth === 0) return;
-      chart.width(boxes.clientWidth).update();
-      tidy();
+      chart.width(boxes.clientWidth);
+      zoom(focus);
     }).observe(boxes);
     drawn.push(() => {
       markSpan?.();

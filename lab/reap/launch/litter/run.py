@@ -1,6 +1,8 @@
 """Runs a program on a heap that was fragmented first, and takes that off the clock."""
 
+import contextlib
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,7 +14,7 @@ from reap.launch import native_files, spawn
 from reap.launch.host import memory
 from reap.launch.litter import file as litter_file
 from reap.launch.litter.records import Event, Litter, Littered
-from reap.launch.records import Launch
+from reap.launch.records import Launch, Outcome
 
 VARIABLE = native.LITTER_ENV
 """By which a process finds the litter file."""
@@ -45,6 +47,18 @@ def run(launch: Launch, litter: Litter, *, image: str = "", event: Event | None 
     where the machine counts it. Throws ReapError if the litter would not fit
     into memory, or cannot be described.
     """
+    with prepared(launch, litter, image=image, event=event) as (littered, net):
+        return net(spawn.run(littered))
+
+
+@contextlib.contextmanager
+def prepared(
+    launch: Launch, litter: Litter, *, image: str = "", event: Event | None = None
+) -> Iterator[tuple[Launch, Callable[[Outcome], Littered]]]:
+    """The program as it is started so, and what takes the litter off its outcome; with what `run` is given.
+
+    Both are good within.
+    """
     require_memory(litter)
     # As long a path every time: its length would shift the program's stack.
     with tempfile.TemporaryDirectory(prefix="reap-litter-") as folder:
@@ -56,5 +70,4 @@ def run(launch: Launch, litter: Litter, *, image: str = "", event: Event | None 
             environment={**launch.environment, VARIABLE: str(file)},
             options=[*launch.options, *(["--count", f"{event.type}:{event.config}"] if event else [])],
         )
-        gross = spawn.run(littered)
-        return litter_file.read(file, place, gross)
+        yield littered, lambda gross: litter_file.read(file, place, gross)

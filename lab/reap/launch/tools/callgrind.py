@@ -1,19 +1,22 @@
-"""Runs a program in callgrind's model of caches, counting from the moment when its heap has been littered.
+"""Runs a program in callgrind: its instructions counted, or its misses in a model of caches.
 
-The preload tells callgrind when (lab/preload/fragment/callgrind.h). The model has a first level for data and
-one for instructions, and a last level; it knows neither prefetching nor address translation.
+Misses are counted from the moment when its heap has been littered. The preload tells callgrind when
+(lab/preload/fragment/callgrind.h). The model has a first level for data and one for instructions, and a last
+level; it knows neither prefetching nor address translation.
 """
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
+from reap.launch import spawn
 from reap.launch.litter import run as littering
 from reap.launch.litter.records import Litter, Littered
-from reap.launch.records import Launch, Misses
+from reap.launch.records import Launch, Misses, Outcome
 from reap.launch.tools import valgrind
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -31,13 +34,16 @@ _SLOWER = 300
 """How much longer than usual a simulated run may take; some fifty times is common."""
 
 
-def tool() -> Path:
-    """The file that becomes the process under callgrind. Throws ReapError where there is none."""
+def tool(does: str = "simulates the caches", option: str = "--cache") -> Path:
+    """The file that becomes the process under callgrind. Throws ReapError where there is none.
+
+    It says what it `does`, and which option asks for that.
+    """
     folder = valgrind.tools()
     if folder is None:
         raise ReapError(
-            "callgrind, which simulates the caches (on x86-64 alone), is not installed",
-            "sudo apt-get install --no-install-recommends valgrind, or leave out --cache",
+            f"callgrind, which {does} (on x86-64 alone), is not installed",
+            f"sudo apt-get install --no-install-recommends valgrind, or leave out {option}",
             ExitCode.FAILED,
         )
     return folder / f"callgrind-{valgrind.PLATFORM}"
@@ -53,25 +59,9 @@ def run(launch: Launch, litter: Litter, caches: str) -> tuple[Littered, Misses |
     litter = msgspec.structs.replace(litter, threads=1)
     image = tool()  # under callgrind the process's executable is this file
     with tempfile.TemporaryDirectory(prefix="reap-callgrind-") as folder:
-        simulated = msgspec.structs.replace(
-            launch,
-            program=shutil.which("valgrind") or "valgrind",
-            argv=[
-                "valgrind",
-                "--tool=callgrind",
-                "--cache-sim=yes",
-                "--instr-atstart=no",
-                f"--callgrind-out-file={folder}/out.%p",
-                f"--log-file={folder}/log.%p",
-                *CACHES[caches],
-                launch.program,
-                *launch.argv[1:],
-            ],
-            timeout=launch.timeout and launch.timeout * _SLOWER,
-        )
+        simulated = _under(launch, folder, ["--cache-sim=yes", "--instr-atstart=no", *CACHES[caches]])
         littered = littering.run(simulated, litter, image=str(image))
-        texts = [path.read_text(errors="replace") for path in Path(folder).glob("out.*")]
-    counted = [each for each in map(parse, texts) if each is not None]
+        counted = _counted(folder)
     if not counted or littered.outcome.signal:
         return littered, None
     return littered, Misses(
@@ -81,6 +71,41 @@ def run(launch: Launch, litter: Litter, caches: str) -> tuple[Littered, Misses |
         last=sum(each.last for each in counted),
         caches=counted[0].caches,
     )
+
+
+def instructions(launch: Launch) -> Outcome:
+    """Runs the program and what it executes; `events` of the outcome are their instructions in user mode.
+
+    The rest of it is that of a program fifty times slower. Throws what `spawn.run` throws.
+    """
+    with tempfile.TemporaryDirectory(prefix="reap-callgrind-") as folder:
+        outcome = spawn.run(_under(launch, folder, ["--trace-children=yes"]))
+        counted = _counted(folder)
+    return msgspec.structs.replace(outcome, events=sum(each.instructions for each in counted) or None)
+
+
+def _under(launch: Launch, folder: str, options: Sequence[str]) -> Launch:
+    """The same program under callgrind, which writes its files to a folder."""
+    return msgspec.structs.replace(
+        launch,
+        program=shutil.which("valgrind") or "valgrind",
+        argv=[
+            "valgrind",
+            "--tool=callgrind",
+            f"--callgrind-out-file={folder}/out.%p",
+            f"--log-file={folder}/log.%p",
+            *options,
+            launch.program,
+            *launch.argv[1:],
+        ],
+        timeout=launch.timeout and launch.timeout * _SLOWER,
+    )
+
+
+def _counted(folder: str) -> list[Misses]:
+    """What it counted in each process."""
+    texts = [path.read_text(errors="replace") for path in Path(folder).glob("out.*")]
+    return [each for each in map(parse, texts) if each is not None]
 
 
 def parse(text: str) -> Misses | None:

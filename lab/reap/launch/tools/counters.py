@@ -7,6 +7,8 @@ should have to take turns on the processor's few counters.
 import shutil
 from collections.abc import Mapping
 
+import msgspec
+
 from reap.launch import spawn
 from reap.launch.litter.records import Event
 from reap.launch.records import Launch, Misses
@@ -27,14 +29,24 @@ EVENTS = {
 _NEEDED = ("instructions", "first", "last")
 
 
-def here() -> list[str]:
-    """Those of EVENTS that are counted here: tried, not guessed. Empty where one that is needed is not."""
+def counting(launch: Launch, name: str) -> Launch:
+    """The same, with this one of EVENTS counted."""
+    event = EVENTS[name]
+    return msgspec.structs.replace(
+        launch, options=[*launch.options, "--count", f"{event.type}:{event.config}"]
+    )
+
+
+def counts(name: str) -> bool:
+    """Whether this one of EVENTS is counted here: tried, not guessed."""
     program = shutil.which("true") or "/bin/true"
-    found = []
-    for name, event in EVENTS.items():
-        launch = Launch(argv=[program], program=program, options=["--count", f"{event.type}:{event.config}"])
-        if spawn.run(launch).events is not None:
-            found.append(name)
+    launch = Launch(argv=[program], program=program)
+    return spawn.run(counting(launch, name)).events is not None
+
+
+def here() -> list[str]:
+    """Those of EVENTS that are counted here. Empty where one that is needed is not."""
+    found = [name for name in EVENTS if counts(name)]
     return found if all(name in found for name in _NEEDED) else []
 
 

@@ -20,13 +20,19 @@ Columns = dict[str, NDArray[Any]]
 
 
 def each_batch(
-    recording: native.Recording, tree: native.CallTree, take: Callable[[Columns], None], rows: int = ROWS
+    recording: native.Recording,
+    tree: native.CallTree,
+    take: Callable[[Columns], None],
+    rows: int = ROWS,
+    *,
+    matched: bool = False,
 ) -> None:
     """Calls `take` with columns of at most `rows` events, in the order of time. `tree` is of `calls(0)`.
 
     `time_ns` is since the recording began; `kind` and `call` are numbers, of `KINDS` and of `CALL_NAMES`;
     `stack` is a node of the tree, -1 where the event has none; `size` is 0 of a free; `weight` is 1, or of a
-    sampled allocation how many it stands for.
+    sampled allocation how many it stands for. With `matched` a free has the size and the stack of its block,
+    in full depth.
     """
 
     def columns(batch: native.EventRows) -> None:
@@ -46,4 +52,4 @@ def each_batch(
             }
         )
 
-    recording.events(tree, rows, columns)
+    recording.events(tree, rows, columns, matched)

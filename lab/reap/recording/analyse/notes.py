@@ -9,6 +9,7 @@ _ENOUGH_SAMPLES = 100
 _MUCH_RESIDENT = 16 << 20
 """Below this, code and libraries are a good part of what is resident."""
 _SMALL_PART = 0.4
+_FEW_STACKS = 0.001
 _FEW_FREES = 100
 """As many may be of blocks from before the recorder."""
 
@@ -22,6 +23,7 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
         *missing(recording),
         *_sampling(recording.instruction_samples(), header),
         *_few(whole, depth),
+        *_incomplete(recording.incomplete()),
         *_elsewhere(recording, whole),
         *_past_us(images, whole),
         *_oddities(whole),
@@ -63,7 +65,8 @@ def _attached(header: native.Header) -> list[str]:
         return []
     seen = header.attach
     first = "all figures are estimates from windows of time, and lifetimes and what is in use are not known"
-    said = [f"Recorded from a running process: {first}."]
+    whom = "by uprobes from its start" if header.from_start else "from a running process"
+    said = [f"Recorded {whom}: {first}."]
     if seen.slowed:
         most = (
             f"In {seen.slowed} of {seen.windows} windows the probes took nine tenths of the CPU time or more"
@@ -218,6 +221,16 @@ def _few(whole: native.Totals, depth: str, *, attached: bool = False) -> list[st
         rough = f"Only {whole.samples} allocations were sampled, so sites, lifetimes and peaks are rough"
         return [f"{rough}; --depth full counts them all."]
     return []
+
+
+def _incomplete(stacks: native.IncompleteStacks) -> list[str]:
+    share = (stacks.ended + stacks.cut) / stacks.all if stacks.all else 0.0
+    if share < _FEW_STACKS:
+        return []
+    ended, cut = (units.percent(part / stacks.all) for part in (stacks.ended, stacks.cut))
+    said = f"{units.percent(share)} of the allocations have an incomplete stack"
+    jit = "as code compiled at run time is"
+    return [f"{said}: {ended} end in code without unwind tables, {jit}; {cut} are deeper than 128 functions."]
 
 
 def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:

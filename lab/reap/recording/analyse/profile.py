@@ -64,14 +64,15 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         ],
         share=_share(recording.instruction_samples(), header),
         requests=_requests(recording.requests()),
-        attached=_attached(header.attach) if header.attached else None,
+        attached=_attached(header) if header.attached else None,
         samples=whole.samples,
         labels=dict(recording.labels()),
         notes=notes.notes(recording, depth),
     )
 
 
-def _attached(seen: native.AttachWindows) -> Attached:
+def _attached(header: native.Header) -> Attached:
+    seen = header.attach
     between = seen.watched_ns - seen.window_ns
     own = seen.watched_cpu_ns - seen.cost_ns
     return Attached(
@@ -84,6 +85,7 @@ def _attached(seen: native.AttachWindows) -> Attached:
         slowed=seen.slowed,
         lost=seen.lost,
         broken=seen.broken,
+        from_start=header.from_start,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reap.compare import judge
+from reap.compare import analyse, judge
 from reap.compare.judge import Standing
 from reap.experiment.records import Comparison, Side
 from reap.recording.records import Profile, Share
@@ -68,7 +68,7 @@ class Facts:
     def unpaid(self) -> Side | None:
         """The fastest allocator whose gain does not pay for its memory."""
         faster = self.sides(Standing.GAIN)
-        return min(faster, key=lambda side: side.ratios["cpu"].ratio.value, default=None)
+        return min(faster, key=lambda side: analyse.cpu(side).ratio.value, default=None)
 
     @property
     def needed_budget(self) -> float:

@@ -7,7 +7,7 @@ from reap.answer import words
 from reap.answer.commands import preloading
 from reap.base import units
 from reap.base.text import signal_name
-from reap.compare import judge, phrases
+from reap.compare import analyse, judge, phrases
 from reap.compare import thresholds as comparing
 from reap.experiment.records import Ratio, Side
 from reap.run.judge import commands, origins, untrusted
@@ -158,12 +158,12 @@ def wide_intervals(facts: Facts) -> Finding:
     """Nothing is proven, and a gain that matters may hide in the noise."""
     comparison = facts.comparison
     assert comparison is not None  # noqa: S101 - the rule applies only then
-    least = min(facts.inconclusive, key=lambda side: side.ratios["cpu"].ratio.low)
+    least = min(facts.inconclusive, key=lambda side: analyse.cpu(side).ratio.low)
     rounds = "round is" if least.rounds == 1 else "rounds are"
     reason = "the interval is too wide"
     if least.rounds < comparing.FEWEST_ROUNDS:
         reason = f"{least.rounds} {rounds} too few to judge by"
-    elif least.ratios["cpu"].ratio.high < 1:
+    elif analyse.cpu(least).ratio.high < 1:
         reason = f"the gain is within the noise ({phrases.noise(comparison)})"
     sentences = [
         f"Whether another allocator would help cannot be said yet: {reason}.",
@@ -174,14 +174,7 @@ def wide_intervals(facts: Facts) -> Finding:
     if facts.share:
         sentences.append(f"{words.share(facts.share, 'The program')}.")
     needed = judge.rounds_needed(least, comparison)
-    took = comparison.round_seconds * (needed or 0)
-    seconds = f" ({units.duration(took)})" if took else ""
-    step = (
-        f"About {needed} rounds{seconds} would likely decide it if the machine stays as quiet as it was."
-        if needed
-        else f"More rounds alone will hardly settle it (over {comparing.MOST_ROUNDS}): stop other programs, "
-        "or give the program more work; `reap doctor` says what is noisy."
-    )
+    step = phrases.more_rounds(needed, comparison)
     command = commands.compare(facts.again, facts.inconclusive, needed) if needed else "reap doctor"
     return Finding("inconclusive", [*sentences, *_origin(facts)], step, command)
 
@@ -313,19 +306,19 @@ def _gains(facts: Facts) -> list[Ratio]:
 
 
 def _no_gain(facts: Facts) -> str:
-    best = min(facts.compared, key=lambda side: side.ratios["cpu"].ratio.low)
+    best = min(facts.compared, key=lambda side: analyse.cpu(side).ratio.low)
     one = len(facts.compared) == 1
     names = words.listed([side.allocator for side in facts.compared])
-    most = max(0.0, 1 - best.ratios["cpu"].ratio.low)
+    most = max(0.0, 1 - analyse.cpu(best).ratio.low)
     who = f"{names} gives no" if one else f"None of {names} gives a"
-    ratio = best.ratios["cpu"]
+    ratio = analyse.cpu(best)
     nearest = f"{'it' if one else best.allocator}{phrases.effect(best, ratio).removeprefix(best.allocator)}"
     comparison = facts.comparison
     assert comparison is not None  # noqa: S101 - something was compared
-    if all(side.ratios["cpu"].verdict == "equivalent" for side in facts.compared):
+    if all(analyse.cpu(side).verdict == "equivalent" for side in facts.compared):
         within = f"equivalent to {comparison.baseline} within {units.percent(comparison.worth)}"
         return f"In CPU time {names} {'is' if one else 'are'} {within}: {nearest}."
-    if slower := judge.slower_elsewhere("cpu", best, comparison.worth):
+    if slower := judge.slower_elsewhere(ratio, best, comparison.worth):
         name = phrases.METRICS[slower.metric]
         return f"{who} gain worth having: {nearest}, but {phrases.change_with_interval(slower.ratio)} {name}."
     if ratio.ratio.high < 1:

@@ -7,7 +7,7 @@ import numpy as np
 
 from reap import native
 from reap.recording.analyse.boxes import Boxes, boxes, fewer
-from reap.recording.analyse.calls import Place, by_function, named, several_processes
+from reap.recording.analyse.calls import Calls, Place, by_function, named, several_processes
 from reap.recording.analyse.sites import is_interpreter, is_python, passes_on
 from reap.show.analyse import slices, source
 from reap.show.records import Excerpt, Flame
@@ -53,6 +53,24 @@ def stacks(
         slices=slices.packed(slices.limited(held)) if held else None,
     )
     return graph, source.excerpts(whole, runtime, read)
+
+
+def of_calls(tree: Calls) -> Flame | None:
+    """The flame graph of stacks that are no recording's, which has no more than them. None without any."""
+    functions = by_function(tree)
+    if not functions.parents:
+        return None
+    found = boxes([functions], [place.function for place in functions.places])
+    runtime = runtime_of(functions.places)
+    return Flame(
+        functions=found.functions,
+        parents=found.parents,
+        at=found.at,
+        own=found.own[0],
+        least=found.least,
+        estimated=True,
+        runtime=[number for number, name in enumerate(found.functions) if name in runtime],
+    )
 
 
 def placed(parents: Sequence[int], names: Sequence[str | None], found: Boxes) -> list[int]:

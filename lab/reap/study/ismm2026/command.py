@@ -1,6 +1,6 @@
 """`reap study ismm2026`: custom allocation on fragmented heaps, the paper's conclusions judged."""
 
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -8,10 +8,8 @@ from reap.study import conduct as studies
 
 
 @click.command()
-@studies.options
-def ismm2026(
-    *, quick: bool, full: bool, workloads: str | None, output: Path | None, resume: Path | None
-) -> int:
+@studies.spread_options
+def ismm2026(**given: Any) -> int:  # noqa: ANN401 - click's; conduct says their types
     """Reproduce Tables 1 to 4 and Figures 2 to 6 of ISMM 2026, and judge the paper's conclusions.
 
     Runs every workload that is installed (`reap workloads prepare`) with its own allocator and without, over
@@ -24,6 +22,4 @@ def ismm2026(
     """  # noqa: D301 - click wants the character itself
     from reap.study.ismm2026 import run as studying
 
-    return studies.conduct(
-        studying, quick=quick, full=full, workloads=workloads, output=output, resume=resume
-    )
+    return studies.spread(studying, given)

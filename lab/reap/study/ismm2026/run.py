@@ -12,6 +12,7 @@ from reap.experiment.specify import AskedFragment
 from reap.launch.litter import level
 from reap.launch.litter.level import LEVELS, Level
 from reap.study import judging, measuring, pacing
+from reap.study.elsewhere import Elsewhere
 from reap.study.folder import make_plan
 from reap.study.ismm2026 import judge as claims
 from reap.study.ismm2026 import slowdowns
@@ -47,8 +48,14 @@ def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
     return make_plan(NAME, WORKLOADS, mode, workloads, allocators, more=[*WHERE_NAMED, *card.own_names()])
 
 
-def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
-    """Runs what is left of the study and judges it.
+def run(
+    place: Path,
+    plan: Plan,
+    allocators: list[Allocator],
+    listener: Listener,
+    elsewhere: Elsewhere | None = None,
+) -> Study:
+    """Runs what is left of the study and judges it; `elsewhere` runs rounds of experiments.
 
     Throws InterruptedRunError on Ctrl-C, after which it can go on; whatever else goes wrong with a workload
     leaves that workload out.
@@ -57,7 +64,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     works = [_work(place / name, name, plan.mode, allocators) for name in plan.workloads]
     chosen = [each for each in allocators if each.name == "jemalloc"] or allocators[:1]
     works += [_swept(place / f"{name}-occupancy", name, plan.mode, chosen) for name in swept]
-    done = pacing.measure(works, plan.mode, listener)
+    done = pacing.measure(works, plan.mode, listener, elsewhere=elsewhere)
     measured, occupancy = done[: len(plan.workloads)], done[len(plan.workloads) :]
     simulated = []
     for each in measured:

@@ -1,6 +1,6 @@
 """`reap study oopsla2002`: custom allocation beside general allocators, the paper's conclusions judged."""
 
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -8,10 +8,8 @@ from reap.study import conduct as studies
 
 
 @click.command()
-@studies.options
-def oopsla2002(
-    *, quick: bool, full: bool, workloads: str | None, output: Path | None, resume: Path | None
-) -> int:
+@studies.spread_options
+def oopsla2002(**given: Any) -> int:  # noqa: ANN401 - click's; conduct says their types
     """Reproduce Tables 1 to 4, Figures 1, 5 to 7, and section 4.3 of OOPSLA 2002, and judge the paper.
 
     Records every workload that is installed (`reap workloads prepare`) once without its own allocator, and
@@ -26,6 +24,4 @@ def oopsla2002(
     """  # noqa: D301 - click wants the character itself
     from reap.study.oopsla2002 import run as studying
 
-    return studies.conduct(
-        studying, quick=quick, full=full, workloads=workloads, output=output, resume=resume
-    )
+    return studies.spread(studying, given)

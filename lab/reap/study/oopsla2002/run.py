@@ -13,6 +13,7 @@ from reap.experiment.runner import Listener
 from reap.experiment.specify import AskedFragment
 from reap.launch.litter.level import LEVELS
 from reap.study import measuring, pacing
+from reap.study.elsewhere import Elsewhere
 from reap.study.folder import make_plan
 from reap.study.measuring import Work
 from reap.study.oopsla2002 import judge as claims
@@ -53,8 +54,14 @@ def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:
     return make_plan(NAME, WORKLOADS, mode, workloads, allocators, more=card.own_names())
 
 
-def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
-    """Runs what is left of the study and judges it.
+def run(
+    place: Path,
+    plan: Plan,
+    allocators: list[Allocator],
+    listener: Listener,
+    elsewhere: Elsewhere | None = None,
+) -> Study:
+    """Runs what is left of the study and judges it; `elsewhere` runs rounds of experiments.
 
     Throws InterruptedRunError on Ctrl-C, after which it can go on; whatever else goes wrong with a workload
     leaves that workload out.
@@ -70,7 +77,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
     works = [_work(place / name, name, plan.mode, allocators) for name in custom]
     if peers.WORKLOAD in plan.workloads:
         works.append(peers.work(place / f"{peers.WORKLOAD}-peers", plan.mode))
-    measured = pacing.measure(works, plan.mode, listener, gone=gone)
+    measured = pacing.measure(works, plan.mode, listener, gone=gone, elsewhere=elsewhere)
     compared = peers.of(measured.pop()) if peers.WORKLOAD in plan.workloads else None
     grown = None
     if buffers.WORKLOAD in plan.workloads:

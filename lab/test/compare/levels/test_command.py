@@ -27,7 +27,7 @@ def profile(tmp_path):
 
 
 def test_the_command_runs_every_level_and_writes_it_down(tmp_path, profile):
-    words = ["compare", "--levels", "adv0,adv1", "-a", "glibc", "-n", "2", "--layouts", "1"]
+    words = ["compare", "--details", "--levels", "adv0,adv1", "-a", "glibc", "-n", "2", "--layouts", "1"]
     words += ["--seed", "7", "--order", "reversed", "--no-touch"]
     files = ["--json", "m.json", "--html", "m.html", "-o", "x"]
     done = reap(*words, *files, "--naive-env", "NAIVE=1", "--profile", profile, "--", target(), cwd=tmp_path)
@@ -43,7 +43,7 @@ def test_the_command_runs_every_level_and_writes_it_down(tmp_path, profile):
     held = answer["fragmented"]
     assert (held["seed"], held["order"], held["touch"]) == (7, "reversed", False)
     assert "freed by address, the highest first" in (tmp_path / "m.html").read_text()
-    again = reap("compare", "--resume", "x", cwd=tmp_path)
+    again = reap("compare", "--resume", "x", "--details", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert again.stdout == done.stdout
     wrong = reap("run", "--resume", "x", cwd=tmp_path)

@@ -14,7 +14,8 @@ from reap.base.records import Estimate
 from reap.compare.levels import analyse
 from reap.compare.levels.judge import inverse, judge
 from reap.compare.levels.records import Control, LayoutBias
-from reap.compare.levels.terminal import render
+from reap.compare.levels.terminal import render_tables, render_verdict
+from reap.compare.terminal import SCREEN
 from reap.experiment import statistics
 from reap.launch.litter.level import LEVELS, custom
 
@@ -65,7 +66,7 @@ def test_on_clean_heaps_alone_the_verdict_is_of_its_own_allocator(by, half, head
     assert verdict.headline == headline
     assert "Without its own allocator, over glibc, it takes" in verdict.paragraph
     shown = io.StringIO()
-    render(Console(file=shown, width=100), result, verdict)
+    render_tables(Console(file=shown, width=100), result, verdict)
     assert "Controls: these should show no difference" not in shown.getvalue()
     assert "Slower by level" not in shown.getvalue()
 
@@ -193,7 +194,7 @@ def test_a_preload_that_makes_a_difference_is_said_before_anything_else():
     assert "not tested" in judge(controlled(1.1, [])).first[0]
     noisy = msgspec.structs.replace(controlled(1.1, [1.0]), noise={"cpu": ratio_of("cpu", 0.95, 0.08)})
     assert "The baseline may differ from itself by as much" in judge(noisy).first[0]
-    shown = printed(controlled(1.1, []))
+    shown = printed(controlled(1.1, []), tables=False)
     assert shown.startswith("! Bare and adv0 differ")
 
 
@@ -239,9 +240,12 @@ def test_a_ratio_the_other_way_round():
     assert inverse(Estimate(value=2, low=1.6, high=2.5)) == Estimate(value=0.5, low=0.4, high=0.625)
 
 
-def printed(result, width: int = 80) -> str:
+def printed(result, width: int = 80, *, tables: bool = True) -> str:
     out = io.StringIO()
-    render(Console(file=out, width=width), result, judge(result))
+    console, verdict = Console(file=out, width=width), judge(result)
+    if tables:
+        render_tables(console, result, verdict)
+    render_verdict(console, result, verdict)
     return out.getvalue()
 
 
@@ -250,6 +254,13 @@ def test_no_line_is_wider_than_the_terminal(width):
     shown = printed(fragmented_of(), width)
     assert all(len(line.rstrip()) <= width for line in shown.splitlines())
     assert "\x1b" not in shown
+
+
+def test_the_verdict_fits_on_a_screen():
+    noted = fragmented_of(notes=[f"note {number} {'of some words ' * 9}" for number in range(9)])
+    shown = printed(noted, tables=False).splitlines()
+    assert len(shown) <= SCREEN
+    assert shown[-1].rstrip().endswith("notes: --details")
 
 
 def test_the_tables_have_every_arm():

@@ -268,3 +268,20 @@ def test_a_level_that_does_not_fit_is_refused_before_anything_runs(tmp_path):
     with pytest.raises(ReapError, match="adv3 needs about"):
         measured(tmp_path, profile=huge)
     assert runs_of(tmp_path) == []
+
+
+def test_littered_arms_run_at_the_same_time_and_each_by_its_own_litter(tmp_path):
+    how = fragmented(layouts=0, naive_environment={"NAIVE": "1"})
+    result = measured(tmp_path, allocators="glibc", how=how, pairing="auto")
+    assert (result.pairing.method, result.pairing.reason) == ("simultaneous", "")
+    assert not [arm.problem for arm in result.arms if arm.problem]
+    assert not [arm for arm in result.arms if "wall" in arm.slowdown]
+    rounds = [run for run in runs_of(tmp_path) if not run.warmup and not run.cell.sampled]
+    assert all(run.together for run in rounds)
+    laid = {run.cell.level: run.laid.objects if run.laid else None for run in rounds}
+    assert laid[BARE] is None
+    assert laid["adv0"] == 0
+    assert laid["adv3"] == laid["3x0"] == 60_000
+    naive = result.arm("naive", "glibc", "adv3")
+    assert naive.littered
+    assert 0.2 < naive.slowdown["cpu"].ratio.value < 20

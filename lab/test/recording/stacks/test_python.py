@@ -1,6 +1,7 @@
 """Stacks have Python functions in place of the interpreter's calls, exactly those that run."""
 
 import json
+from pathlib import Path
 
 import pytest
 from programs import reap
@@ -11,6 +12,26 @@ import reap as package
 PYTHON = "/usr/bin/python3"
 TURNS = 12
 
+KEPT = Path(__file__).parents[4] / "build" / "interpreters"
+"""Where setup/interpreters puts those that this system does not have."""
+LIBRARIES = KEPT / "3.13/usr/lib/x86_64-linux-gnu"
+INTERPRETERS = {
+    "own": ([PYTHON], {}),
+    "3.12": (
+        [str(KEPT / "3.12/bin/python3.12")],
+        {"LD_LIBRARY_PATH": str(KEPT / "3.12"), "PYTHONHOME": str(KEPT / "3.12")},
+    ),
+    "3.13": (
+        [
+            *(str(LIBRARIES / "ld-linux-x86-64.so.2"), "--library-path", str(LIBRARIES)),
+            str(KEPT / "3.13/usr/bin/python3.13"),
+        ],
+        {"PYTHONHOME": str(KEPT / "3.13/usr")},
+    ),
+}
+NAMED = ["own", "3.12"]
+"""Those whose native functions have names: another's loader runs the third, in whose place they are."""
+
 
 def python_frames(stacks, row):
     """The lines of Python in a stack, innermost first."""
@@ -20,13 +41,17 @@ def python_frames(stacks, row):
     ]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
+@pytest.fixture(scope="module", params=INTERPRETERS)
+def run(tmp_path_factory, request):
     """What the program says of its own stacks, and its recording."""
+    command, variables = INTERPRETERS[request.param]
+    if not all(Path(word).exists() for word in command if word.startswith("/")):
+        pytest.skip(f"setup/interpreters could not get CPython {request.param}")
     folder = tmp_path_factory.mktemp("python")
     file = folder / "truth.json"
-    done = recorded(folder, "full", PYTHON, str(TARGETS / "python_stacks.py"), str(TURNS), str(file))
-    assert done.outcome.status == 0
+    words = [*command, str(TARGETS / "python_stacks.py"), str(TURNS), str(file)]
+    done = recorded(folder, "full", *words, environment=variables)
+    assert done.outcome.status == 0, done.outcome.stderr_tail
     truth = {int(size): frames for size, frames in json.loads(file.read_text()).items()}
     return truth, done
 
@@ -50,6 +75,7 @@ def test_every_stack_is_the_one_that_the_program_wrote_down(run):
     assert not wrong, (len(wrong), wrong[0])
 
 
+@pytest.mark.parametrize("run", NAMED, indirect=True)
 def test_sites_are_lines_of_python_and_not_functions_of_cpython(run):
     _, done = run
     largest = done.profile.sites[:20]
@@ -58,6 +84,7 @@ def test_sites_are_lines_of_python_and_not_functions_of_cpython(run):
     assert any(site.function == "Made.__init__" for site in done.profile.sites)
 
 
+@pytest.mark.parametrize("run", NAMED, indirect=True)
 def test_native_callers_stay(run):
     _, done = run
     stacks = package.open(done.path).stacks()

@@ -2,6 +2,7 @@
 
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from building import OUT, compiled
@@ -69,6 +70,47 @@ def said_by_addr2line(path, address):
     for function, place in zip(lines[::2], lines[1::2], strict=True):
         file, _, line = place.partition(" ")[0].rpartition(":")
         yield function, file, int(line) if line.isdigit() else 0
+
+
+MANGLED = {
+    "_RNvCs1234_7mycrate3foo": "mycrate::foo",
+    "_RNvXs2_NtCs1234_7mycrate3mapINtB5_3MapmENtNtCs5_4core5clone5Clone5clone": (
+        "<mycrate::map::Map<u32> as core::clone::Clone>::clone"
+    ),
+    "_ZN4core3fmt5write17h0123456789abcdefE": "core::fmt::write",
+    "_D4main5Place3putMFiZPv": "main.Place.put(int)",
+    "_ZN5outer4makeILi3EEEPvi": "void* outer::make<3>(int)",
+    "_Detach": "_Detach",
+}
+"""Of Rust (its two manglings), D, C++ and C."""
+
+
+def test_names_of_rust_and_d_and_cxx(tmp_path):
+    text = "#include <stdlib.h>\n" + "".join(
+        f'void *f{i}(int) __asm__("{name}");\n'
+        f"__attribute__((noinline)) void *f{i}(int n) {{ void *volatile made = malloc(n); return made; }}\n"
+        for i, name in enumerate(MANGLED)
+    )
+    calls = "".join(f"free(f{i}({i} + 100));" for i in range(len(MANGLED)))
+    words = ["gcc", "-x", "c", "-O1", "-w", "-", "-o", OUT]
+    path = compiled("mangled", words, text=f"{text}int main(void) {{ {calls} }}\n")
+    recording = recorded(tmp_path, "full", path).recording
+    names = {
+        frame[2] for image, number, *_ in recording.stacks(100) for frame in recording.frames(image, number)
+    }
+    assert set(MANGLED.values()) <= names
+
+
+def test_debug_information_beside_the_program(tmp_path):
+    """Found by the link that the program has; its sections are compressed."""
+    path = tmp_path / "program"
+    path.write_bytes(Path(program(INLINED, "-O1", "-gz=zlib")).read_bytes())
+    path.chmod(0o755)
+    subprocess.run(["objcopy", "--only-keep-debug", path, tmp_path / "program.debug"], check=True)
+    link = f"--add-gnu-debuglink={tmp_path / 'program.debug'}"
+    subprocess.run(["objcopy", "--strip-all", link, path], check=True)
+    sites = recorded(tmp_path, "full", str(path)).profile.sites
+    assert any("<stdin>:" in site.location for site in sites), sites
 
 
 @pytest.mark.parametrize("flags", [["-O1"], ["-O2"], ["-O2", "-flto"], ["-O2", "-gdwarf-4"]], ids="".join)

@@ -14,6 +14,7 @@
 #include "reap/layer/best_fit.h"
 #include "reap/layer/owned_reap.h"
 #include "reap/layer/reap.h"
+#include "reap/layer/thread/return_group.h"
 #include "reap/layer/thread/return_stack.h"
 
 namespace reap::inline REAP_MODE::interpose {
@@ -21,6 +22,19 @@ namespace reap::inline REAP_MODE::interpose {
 /// The record that an object's address leads to.
 struct HeapOwner {
     explicit HeapOwner(bool has_small) noexcept : is_small(has_small) {}
+
+    /// Whether other threads return small objects in groups. Not in the modes that check each object.
+    static constexpr bool in_groups = !checked && !hardened;
+    using Group = detail::ReturnGroup<>;
+
+    /// What the reap of small objects tries before it looks for room.
+    template <class Use>
+    void take_returned(Use use) noexcept {
+        if constexpr (in_groups)
+            returned.take_all([use](void *group) { Group::take(group, use); });
+        else
+            returned.take_all(use);
+    }
 
     [[no_unique_address]] ProcessChunks chunks;
     const bool is_small;                        // whether its objects belong to the reap
@@ -44,7 +58,10 @@ struct SmallPart : HeapOwner {
     /// While a sixteenth of the held memory is free, free objects of the next size classes are used before
     /// untouched memory: with varying sizes, each class would otherwise keep free objects of its own.
     [[nodiscard]] void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
-        collect();
+        while (collect_some()) {
+            if (alignment > granule) continue;
+            if (void *const object = reap.try_allocate_from_bin(size); object != nullptr) return object;
+        }
         if (alignment <= granule && reap.freed() >= reap.held() / 16) {
             if (void *const object = reap.try_allocate_from_bin(size); object != nullptr) return object;
             if (void *const object = reap.try_allocate_from_larger_bin(size); object != nullptr)
@@ -54,7 +71,8 @@ struct SmallPart : HeapOwner {
     }
     /// Takes back what other threads freed.
     void collect() noexcept {
-        returned.take_all([this](void *object) { reap.deallocate(object); });
+        while (collect_some()) {
+        }
     }
     /// The same, and returns empty chunks to the process. Linear in the number of objects.
     void trim() noexcept {
@@ -74,6 +92,29 @@ struct SmallPart : HeapOwner {
 
     std::size_t freed_at_trim = 0;
     alignas(64) Inner reap; // others read what is before it
+
+  private:
+    /// Takes back some objects that other threads freed, close to each other, so that they are in the cache
+    /// when they are allocated again. Returns false if there was none.
+    bool collect_some() noexcept {
+        if constexpr (!in_groups) {
+            if (returned.is_empty()) return false;
+            returned.take_all([this](void *object) { reap.deallocate(object); });
+            return true;
+        } else {
+            std::size_t count = 0;
+            while (count < some) {
+                if (groups_ == nullptr) groups_ = returned.take_chain();
+                void *const group = returned.pop(groups_);
+                if (group == nullptr) break;
+                count += Group::take(group, [this](void *object) { reap.deallocate_small(object); });
+            }
+            return count != 0;
+        }
+    }
+    static constexpr std::size_t some = 32; // makes up for a call of collect_some()
+
+    void *groups_ = nullptr; // taken off `returned`
 };
 
 /// The same for objects that are not small: blocks of many sizes, which are coalesced as soon as they are
@@ -180,6 +221,12 @@ class ThreadHeap {
                 return report_misuse({Misuse::foreign_free, object, 0, "libreap-malloc"});
         }
         HeapOwner &owner = SmallPart::Chunks::owner_of(object);
+        if (HeapOwner::in_groups && owner.is_small) [[likely]]
+            SmallPart::Chunks::group_of(object).push(object, owner.returned);
+        else
+            free_rare(heap, owner, object);
+    }
+    [[gnu::noinline]] static void free_rare(ThreadHeap *heap, HeapOwner &owner, void *object) noexcept {
         if (heap != nullptr && &owner == &heap->other_) return heap->other_.deallocate(object);
         give_pages_back(owner, object);
         // Never closed, so this cannot fail.

@@ -80,6 +80,11 @@ class OwnedChunks {
         const Allocation got = chunk_source().template obtain_chunk<F>(least, wanted);
         for (std::size_t at = 0; at < got.size; at += Words::smallest)
             claim(static_cast<std::byte *>(got.data) + at);
+        if constexpr (requires { typename Owner::Group; }) {
+            static_assert(sizeof(typename Owner::Group) <= Words::group_room);
+            if (got.data != nullptr)
+                Words::begin_groups(got, [](void *room) { ::new (room) typename Owner::Group; });
+        }
         cover(got.data, got.size);
         return got;
     }
@@ -117,7 +122,15 @@ class OwnedChunks {
     /// What a reap tries before it looks for room.
     template <class Use>
     void take_returned(Use use) noexcept {
-        owner_->returned.take_all(use);
+        if constexpr (requires { typename Owner::Group; })
+            owner_->take_returned(use);
+        else
+            owner_->returned.take_all(use);
+    }
+
+    /// What the owner keeps for the group of a chunk's bytes that contains the object: an Owner::Group.
+    [[nodiscard]] static auto &group_of(const void *object) noexcept {
+        return *std::launder(static_cast<typename Owner::Group *>(Words::room_for(object)));
     }
 
     /// The owner of that object. Determined from the byte in front of it, which is in the same chunk, or for

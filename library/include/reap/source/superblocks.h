@@ -131,6 +131,29 @@ class Superblocks {
         return reinterpret_cast<void **>(const_cast<std::byte *>(superblock)) + offset / smallest;
     }
 
+    /// Chunks are divided into groups of this many bytes; a smaller chunk is one group.
+    static constexpr std::size_t largest_group = std::size_t{64} << 10;
+    static constexpr std::size_t group_room = 2 * sizeof(void *);
+
+    /// Calls use(room) for each group of a chunk: group_room bytes, aligned like a pointer, for the user of
+    /// the chunk until it is deallocated.
+    template <class Use>
+    static void begin_groups(Allocation chunk, Use use) noexcept {
+        Superblock *const superblock = superblock_of(chunk.data);
+        const std::size_t size = std::min(chunk.size, largest_group);
+        for (std::size_t at = 0; at < chunk.size; at += smallest) {
+            const std::size_t grain = grain_of(static_cast<std::byte *>(chunk.data) + at);
+            superblock->group_order[grain] = static_cast<std::uint8_t>(order_of(size));
+            if (at % size == 0) use(static_cast<void *>(&superblock->places[grain]));
+        }
+    }
+    /// The room of the group that contains the address.
+    [[nodiscard]] static void *room_for(const void *address) noexcept {
+        Superblock *const superblock = superblock_of(const_cast<void *>(address));
+        const std::size_t grain = grain_of(address);
+        return &superblock->places[grain >> superblock->group_order[grain] << superblock->group_order[grain]];
+    }
+
     /// The size of the smallest chunk that has `size` bytes.
     [[nodiscard]] static constexpr std::size_t chunk_for(std::size_t size) noexcept {
         return smallest << order_of(size);
@@ -140,7 +163,7 @@ class Superblocks {
     static constexpr unsigned orders = std::bit_width(largest / smallest);
     static constexpr std::size_t grains = Window / smallest;
 
-    /// One for each place where a chunk may begin.
+    /// One for each place where a chunk may begin. While it is out, its user's: begin_groups().
     struct Place {
         Place *next;
         Place *previous;
@@ -151,12 +174,17 @@ class Superblocks {
         void *words[grains]; // word_for()
         std::size_t out;     // allocated chunks
         Place places[grains];
-        std::uint8_t free_order[grains]; // one more than the order of the free chunk that begins there, or 0
+        std::uint8_t free_order[grains];  // one more than the order of the free chunk that begins there, or 0
+        std::uint8_t group_order[grains]; // begin_groups(): of the group that the grain is in
     };
     static_assert(sizeof(Superblock) <= shadow_size / 16);
+    static_assert(sizeof(Place) == group_room);
 
     static constexpr unsigned order_of(std::size_t size) noexcept {
         return size <= smallest ? 0 : static_cast<unsigned>(std::bit_width((size - 1) / smallest));
+    }
+    static std::size_t grain_of(const void *address) noexcept {
+        return (reinterpret_cast<std::uintptr_t>(address) & (Window - 1)) / smallest;
     }
     static Superblock *superblock_of(void *address) noexcept {
         auto *const at = static_cast<std::byte *>(address);

@@ -67,7 +67,22 @@ class ReturnStack {
         each(first_.exchange(nullptr, std::memory_order_acquire), use);
     }
 
-    /// The same, and closes the stack. Must be followed by leave().
+    /// Takes all objects, in order to use them later: pop() returns one after another, null at the end.
+    [[nodiscard]] void *take_chain() noexcept
+        requires(!hardened)
+    {
+        if (first_.load(std::memory_order_relaxed) == nullptr) return nullptr;
+        return first_.exchange(nullptr, std::memory_order_acquire);
+    }
+    [[nodiscard]] static void *pop(void *&chain) noexcept
+        requires(!hardened)
+    {
+        auto *const link = static_cast<Link *>(chain);
+        if (link != nullptr) chain = link->next;
+        return link;
+    }
+
+    /// The same as take_all(), and closes the stack. Must be followed by leave().
     template <class Use>
     void close(Use use) noexcept {
         each(first_.exchange(closed(), std::memory_order_acquire), use);

@@ -1,4 +1,4 @@
-#include "attach/cost.h"
+#include "attach/probe/cost.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "attach/failure.h"
-#include "attach/probes.h"
+#include "attach/probe/probes.h"
 #include "files/file.h"
 #include "symbols/symbols.h"
 

@@ -1,4 +1,4 @@
-#include "attach/holder.h"
+#include "attach/probe/holder.h"
 
 #include <cerrno>
 #include <csignal>

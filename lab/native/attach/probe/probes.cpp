@@ -1,4 +1,4 @@
-#include "attach/probes.h"
+#include "attach/probe/probes.h"
 
 #include <algorithm>
 #include <cerrno>

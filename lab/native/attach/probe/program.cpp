@@ -1,4 +1,4 @@
-#include "attach/program.h"
+#include "attach/probe/program.h"
 
 #include <asm/ptrace.h>
 #include <cstddef>

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "attach/holder.h"
-#include "attach/program.h"
+#include "attach/probe/holder.h"
+#include "attach/probe/program.h"
 
 namespace reap::native {
 

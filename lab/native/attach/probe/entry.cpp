@@ -1,4 +1,4 @@
-#include "attach/entry.h"
+#include "attach/probe/entry.h"
 
 #include <algorithm>
 #include <array>

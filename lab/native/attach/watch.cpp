@@ -1,0 +1,400 @@
+#include "attach/watch.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <map>
+#include <memory>
+#include <poll.h>
+#include <random>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "attach/clock.h"
+#include "attach/failure.h"
+#include "attach/probe/probes.h"
+#include "attach/target.h"
+#include "attach/unwinder.h"
+
+namespace reap::native {
+namespace {
+
+constexpr double kMoment = 50e-6;     // seconds
+constexpr double kPoll = 0.002;       // seconds
+constexpr double kShortest = 0.01;    // a window, in seconds
+constexpr double kLongest = 0.2;      // and at most
+constexpr double kBudget = 0.02;      // what a window may cost the process, in seconds of CPU time
+constexpr double kNotice = 0.01;      // of one core: less overhead than this needs no pause
+constexpr double kLeastOwn = 0.1;     // of the CPU time in a window is taken for the process's own
+constexpr double kSamples = 500;      // a second
+constexpr double kMostSamples = 1000; // in a window
+constexpr double kFirstChance = 1.0 / 16;
+constexpr double kLeastChance = 1.0 / 4096;
+
+// A descriptor that can be read when the process has ended.
+int open_process(pid_t process) {
+    const int found = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+    if (found < 0) throw AttachFailure("process", errno);
+    return found;
+}
+
+uint64_t nanoseconds(double seconds) { return static_cast<uint64_t>(seconds * 1e9); }
+
+} // namespace
+
+class Watch::Windows {
+  public:
+    Windows(pid_t process, const ProbeCost &cost)
+        : process_(process), alive_(open_process(process)), target_(process),
+          functions_(target_.functions(provider_)), unwinder_(process), cost_(cost),
+          probes_(process, places_.of(functions_)) {
+        if (clock_getcpuclockid(process, &cpu_clock_) != 0) throw AttachFailure("process", ESRCH);
+        unwinder_.map(target_.files());
+        chance_ = kFirstChance;
+        probes_.sample(chance_);
+        probes_.set();
+    }
+
+    [[nodiscard]] pid_t process() const noexcept { return process_; }
+    [[nodiscard]] const std::string &provider() const noexcept { return provider_; }
+
+    End run(AttachedRecording &recording, const WatchOptions &options) {
+        recording_ = &recording;
+        options_ = options;
+        recording_->map(target_.files());
+        start_ = monotonic_seconds();
+        start_cpu_ = set_cpu_ = cpu();
+        begin_window(reading());
+        while (!stopped()) {
+            watch();
+            const Reading end = reading();
+            end_window(end);
+            if (affordable(end)) { // go on without a gap
+                read_window();
+                settle_window(end);
+                begin_window(end);
+                continue;
+            }
+            probes_.remove();
+            read_window();
+            recover();
+            if (stopped()) break;
+            set_cpu_ = cpu();
+            set_spent_ = spent();
+            try {
+                probes_.set();
+            } catch (const AttachFailure &) {
+                if (!stopped() || !ended_) throw;
+                break;
+            }
+            const Reading begin = reading();
+            settle_window(begin);
+            begin_window(begin);
+        }
+        // Removing takes its time: what was asked for is what is recorded.
+        Reading end = reading();
+        end.time = std::min(end.time, options_.until);
+        settle_window(end);
+        probes_.remove();
+        summarise(end);
+        recording_->flush();
+        return ended_ ? End::Process : executed_ ? End::Executed : End::Stopped;
+    }
+
+  private:
+    // The files that the kernel finds the functions by stay open, as their names may change meanwhile.
+    class Places {
+      public:
+        std::vector<ProbePlace> of(const std::vector<AllocatorFunction> &functions) {
+            std::vector<ProbePlace> places;
+            for (const AllocatorFunction &function : functions) {
+                std::unique_ptr<Descriptor> &file = files_[function.opened];
+                if (!file)
+                    file =
+                        std::make_unique<Descriptor>(::open(function.opened.c_str(), O_RDONLY | O_CLOEXEC));
+                if (file->get() < 0) throw AttachFailure("process", errno);
+                places.push_back(
+                    {file->get(), function.offset, {function.size != Size::None, function.skip_null}});
+            }
+            return places;
+        }
+
+      private:
+        std::map<std::string, std::unique_ptr<Descriptor>> files_;
+    };
+
+    struct Reading {
+        double time = 0;
+        double cpu = 0;
+        double spent = 0;
+        std::vector<uint64_t> calls;
+    };
+
+    struct Window {
+        Reading begin;
+        double seconds = 0;  // how long calls were counted
+        double own_cpu = 0;  // what it used for itself within the window, ...
+        bool slowed = false; // ... which is a guess: probes took nearly all
+        std::vector<uint64_t> calls;
+        uint64_t allocations = 0;
+        std::vector<std::pair<size_t, SampledCall>> samples; // by function
+        std::vector<double> drawn; // by function, how many calls its samples stand for by their chance alone
+    };
+
+    bool stopped() {
+        if (stopped_) return true;
+        pollfd alive{alive_.get(), POLLIN, 0};
+        ended_ = ended_ || ::poll(&alive, 1, 0) != 0;
+        stopped_ = ended_ || executed_ || *options_.stop || monotonic_seconds() >= options_.until;
+        return stopped_;
+    }
+
+    // Of the process, with all of its threads.
+    double cpu() {
+        timespec time{};
+        if (clock_gettime(cpu_clock_, &time) == 0)
+            last_cpu_ = static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+        return last_cpu_; // also when it has ended
+    }
+
+    // CPU time that probes have cost it, in seconds.
+    [[nodiscard]] double spent() const {
+        double cost = static_cast<double>(probes_.samples()) * cost_.sample_ns;
+        for (size_t i = 0; i < functions_.size(); ++i) {
+            cost += static_cast<double>(probes_.met(i)) *
+                    (functions_[i].emulated ? cost_.emulated_ns : cost_.stepped_ns);
+        }
+        return cost * 1e-9;
+    }
+
+    [[nodiscard]] uint64_t met() const {
+        uint64_t calls = 0;
+        for (size_t i = 0; i < functions_.size(); ++i) calls += probes_.met(i);
+        return calls;
+    }
+
+    // All counters at one moment: this process may have to wait for a core between two of them.
+    Reading reading() {
+        Reading out;
+        for (int tries = 0; tries < 20; ++tries) {
+            out = {monotonic_seconds(), cpu(), spent(), {}};
+            for (size_t i = 0; i < functions_.size(); ++i) out.calls.push_back(probes_.calls(i));
+            if (monotonic_seconds() - out.time < kMoment) break;
+        }
+        return out;
+    }
+
+    void begin_window(const Reading &at) {
+        window_.begin = at;
+        window_.samples.clear();
+        window_.drawn.assign(functions_.size(), 0.0);
+        stand_ins_.resize(functions_.size());
+    }
+
+    void watch() {
+        double polled = window_.begin.time;
+        while (true) {
+            pause_for(kPoll);
+            probes_.drain([this](const ProbeSample &sample) { drained_.push_back(sample); });
+            const double seconds = monotonic_seconds() - window_.begin.time;
+            if (seconds >= kLongest || (seconds >= kShortest && spent() - window_.begin.spent >= kBudget))
+                return;
+            if (monotonic_seconds() - polled < 0.02) continue;
+            polled = monotonic_seconds();
+            if (stopped()) return;
+        }
+    }
+
+    void end_window(const Reading &end) {
+        window_.seconds = end.time - window_.begin.time;
+        window_.calls.assign(functions_.size(), 0);
+        window_.allocations = 0;
+        for (size_t i = 0; i < functions_.size(); ++i) {
+            window_.calls[i] = end.calls[i] - window_.begin.calls[i];
+            if (functions_[i].size != Size::None) window_.allocations += window_.calls[i];
+        }
+        auto &seen = recording_->summary();
+        ++seen.windows;
+        seen.window_ns += nanoseconds(window_.seconds);
+        const double used = end.cpu - window_.begin.cpu;
+        seen.window_cpu_ns += nanoseconds(used);
+        const double own = used - (end.spent - window_.begin.spent);
+        window_.slowed = own < used * kLeastOwn;
+        window_.own_cpu = std::max(own, used * kLeastOwn);
+        seen.slowed += window_.slowed ? 1 : 0;
+    }
+
+    // Whether the probes may stay: they cost little.
+    [[nodiscard]] bool affordable(const Reading &end) const {
+        const double most = options_.most_overhead * (end.cpu - window_.begin.cpu);
+        return end.spent - window_.begin.spent <= std::max(most, kNotice * window_.seconds);
+    }
+
+    void read_window() {
+        try {
+            if (target_.update()) {
+                executed_ = !target_.has(functions_);
+                unwinder_.map(target_.files());
+                recording_->map(target_.files());
+            }
+        } catch (const AttachFailure &) { // NOLINT(bugprone-empty-catch): what is known stays
+        }
+        probes_.drain([this](const ProbeSample &sample) { drained_.push_back(sample); });
+        std::sort(drained_.begin(), drained_.end(),
+                  [](const ProbeSample &a, const ProbeSample &b) { return a.time_ns < b.time_ns; });
+        for (const ProbeSample &sample : drained_) read(sample);
+        drained_.clear();
+    }
+
+    void read(const ProbeSample &sample) {
+        if (sample.probe >= functions_.size()) return;
+        const AllocatorFunction &function = functions_[sample.probe];
+        const double weight = 0x1p32 / static_cast<double>(std::max<uint64_t>(sample.chance, 1));
+        window_.drawn[sample.probe] += weight;
+        uint64_t caller = 0;
+        if (sample.chunks > 0) std::memcpy(&caller, sample.stack, sizeof caller);
+        // One of the allocator's functions that called another is counted itself.
+        const bool inner =
+            std::any_of(functions_.begin(), functions_.end(), [caller](const AllocatorFunction &each) {
+                return caller > each.begin && caller < each.end;
+            });
+        if (inner) return;
+        const Unwinder::Stack &stack = unwinder_.unwind(sample);
+        if (!stack.whole) ++recording_->summary().broken;
+        SampledCall call;
+        call.call = function.call;
+        call.size = size_of(function.size, sample);
+        call.time_ns = sample.time_ns;
+        call.stack = recording_->stack(stack.callers);
+        call.weight = weight;
+        call.fresh = (call.call == REAP_CALL_REALLOC || call.call == REAP_CALL_REALLOCARRAY) &&
+                     sample.registers[ProbeSample::kRdi] == 0;
+        window_.samples.emplace_back(sample.probe, call);
+    }
+
+    static uint64_t size_of(Size size, const ProbeSample &sample) {
+        const uint64_t first = sample.registers[ProbeSample::kRdi];
+        const uint64_t second = sample.registers[ProbeSample::kRsi];
+        const uint64_t third = sample.registers[ProbeSample::kRdx];
+        switch (size) {
+        case Size::First:
+            return first;
+        case Size::Second:
+            return second;
+        case Size::Third:
+            return third;
+        case Size::FirstTimesSecond:
+            return first * second;
+        case Size::SecondTimesThird:
+            return second * third;
+        case Size::None:
+            break;
+        }
+        return 0;
+    }
+
+    // A window stands for the time until the next begins, over which its calls are spread, and the samples of
+    // a function together for all of its calls. Those of a function without a sample are left to the next
+    // window.
+    void settle_window(const Reading &until) {
+        if (window_.seconds <= 0) return;
+        const double period = std::max(until.time - window_.begin.time, window_.seconds);
+        // Probes slow the process down. So calls belong to the CPU time that it uses for itself, unless it
+        // has time to spare and makes as many all the same.
+        const double own = until.cpu - window_.begin.cpu - (until.spent - window_.begin.spent);
+        const double by_time = period / window_.seconds;
+        const double by_cpu = window_.own_cpu > 0 ? own / window_.own_cpu : 1.0;
+        const double factor = std::max(by_time, by_cpu);
+        std::vector<double> scale(functions_.size());
+        for (size_t i = 0; i < functions_.size(); ++i) {
+            stand_ins_[i] += static_cast<double>(window_.calls[i]) * factor;
+            const bool frees = functions_[i].size == Size::None;
+            if (frees) recording_->add_frees(functions_[i].call, stand_ins_[i]);
+            if (!frees && window_.drawn[i] <= 0) continue;
+            scale[i] = frees ? 0 : stand_ins_[i] / window_.drawn[i];
+            stand_ins_[i] = 0;
+        }
+        for (auto &[function, call] : window_.samples) {
+            call.weight *= scale[function];
+            const double since = static_cast<double>(call.time_ns) * 1e-9 - window_.begin.time;
+            call.time_ns =
+                nanoseconds(window_.begin.time + std::clamp(since, 0.0, window_.seconds) * by_time);
+            recording_->add(call);
+        }
+        const double share = 1.0 / std::max(options_.watches->load(), 1U);
+        const double wanted = share * std::min(kSamples * period, kMostSamples);
+        const auto seen = static_cast<double>(std::max<uint64_t>(window_.allocations, 1));
+        chance_ = std::clamp(wanted / seen, kLeastChance, 1.0);
+        probes_.sample(chance_);
+        window_.seconds = 0;
+        if (until.time - flushed_ >= 1) {
+            summarise(until);
+            recording_->flush();
+            flushed_ = until.time;
+        }
+    }
+
+    // Waits until the process has used so much CPU time that what the probes cost it is little of it.
+    void recover() {
+        std::uniform_real_distribution<double> jitter(0.5, 1.5);
+        const double cost = spent() - set_spent_;
+        const double most = options_.most_overhead;
+        const double wanted = jitter(random_);
+        const double since = monotonic_seconds();
+        while (!stopped()) {
+            const double used = cpu() - set_cpu_ - cost;
+            if (std::max(used * most, (monotonic_seconds() - since) * kNotice) >= cost * wanted) return;
+            pause_for(kPoll * 5);
+        }
+    }
+
+    void summarise(const Reading &until) {
+        auto &seen = recording_->summary();
+        seen.watched_ns = nanoseconds(until.time - start_);
+        seen.watched_cpu_ns = nanoseconds(until.cpu - start_cpu_);
+        seen.calls = met();
+        seen.cost_ns = nanoseconds(until.spent);
+        seen.lost = probes_.lost();
+    }
+
+    pid_t process_;
+    WatchOptions options_;
+    Descriptor alive_;
+    std::string provider_;
+    Target target_;
+    std::vector<AllocatorFunction> functions_;
+    Unwinder unwinder_;
+    ProbeCost cost_;
+    Places places_;
+    Probes probes_;
+    AttachedRecording *recording_ = nullptr;
+    clockid_t cpu_clock_{};
+    std::mt19937_64 random_{std::random_device{}()};
+    std::vector<ProbeSample> drained_;
+    Window window_;
+    std::vector<double> stand_ins_; // by function, calls for which the next sample stands
+    double chance_ = 0;
+    double start_ = 0;
+    double start_cpu_ = 0;
+    double last_cpu_ = 0;
+    double flushed_ = 0;
+    double set_cpu_ = 0; // where the counters stood when the probes were set
+    double set_spent_ = 0;
+    bool ended_ = false;
+    bool executed_ = false; // another program: the functions are not mapped any more
+    bool stopped_ = false;
+};
+
+Watch::Watch(pid_t process, const ProbeCost &cost) : windows_(std::make_unique<Windows>(process, cost)) {}
+Watch::~Watch() = default;
+pid_t Watch::process() const noexcept { return windows_->process(); }
+const std::string &Watch::provider() const noexcept { return windows_->provider(); }
+Watch::End Watch::run(AttachedRecording &recording, const WatchOptions &options) {
+    return windows_->run(recording, options);
+}
+
+} // namespace reap::native

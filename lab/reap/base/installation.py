@@ -1,0 +1,35 @@
+"""How this Reap was installed: what a message says that tells to install it again."""
+
+import json
+import shlex
+import sys
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_NAME = "reap-lab"
+_DEBIAN = Path("/usr/lib/reap")
+"""Where the Debian package has this one."""
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def again() -> str:
+    """The command that installs it again, whole: by apt, from its checkout, or by pip."""
+    if _PACKAGE.is_relative_to(_DEBIAN):
+        return "sudo apt-get install --reinstall reap"
+    origin = _origin()
+    if origin is not None and (origin / "setup" / "install").is_file():
+        # Without the stamps, which say that all is there.
+        return f"cd {shlex.quote(str(origin))} && rm -f .venv/.*.stamp && make install"
+    what = str(origin) if origin is not None and origin.is_file() else _NAME
+    return shlex.join([sys.executable, "-m", "pip", "install", "--force-reinstall", what])
+
+
+def _origin() -> Path | None:
+    """The folder or the file that it was installed from, as pip keeps it; None of a package index."""
+    try:
+        kept = metadata.distribution(_NAME).read_text("direct_url.json")
+        url = urlsplit(json.loads(kept)["url"]) if kept else None
+    except (metadata.PackageNotFoundError, ValueError, KeyError):
+        return None
+    return Path(unquote(url.path)) if url is not None and url.scheme == "file" else None

@@ -1,0 +1,27 @@
+"""The option `--redact`, which every command has that writes something to be shared."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reap.base import redact
+
+
+def _begin(context: click.Context, _option: click.Parameter, given: bool) -> bool:
+    if given:
+        redact.begin([Path(sys.argv[0]).name, *sys.argv[1:]])
+        context.call_on_close(redact.end)
+    return given
+
+
+def redacting(function: Any) -> Any:  # noqa: ANN401 - as click's decorators
+    """Adds the option to a command. What is written then goes through `reap.base.redact.shared`."""
+    return click.option(
+        "--redact",
+        is_flag=True,
+        expose_value=False,
+        callback=_begin,
+        help="Leave command lines, folders and names of users out of the files.",
+    )(function)

@@ -1,0 +1,215 @@
+"""The rounds of a full study on other machines; everything else of it stays here.
+
+What is beside the study's folders is a sweep: its cells are the study's experiments, its blocks their rounds.
+The workers are machines of the same kind as this one, and prepare a workload from its card themselves. The
+warm-ups are run here, too, and the size profile that litters heaps is that of here. A round that has ended is
+copied into the experiment's folder, where figures are drawn from as ever. One that no worker could run, or
+not whole, is run here.
+"""
+
+import contextlib
+import glob
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+import reap
+from reap.allocators import catalog
+from reap.base import units
+from reap.base.errors import ReapError
+from reap.base.records import Record, decode
+from reap.compare.levels import run as levels_run
+from reap.experiment.folder import Folder
+from reap.experiment.runner import InterruptedRunError, Listener
+from reap.experiment.sequential import WORTH
+from reap.experiment.spec import SEED
+from reap.experiment.specify import AskedFragment
+from reap.launch.host import machine
+from reap.study import measuring
+from reap.study.measuring import Work
+from reap.study.records import Mode
+from reap.sweep import cluster, plan, worker
+from reap.sweep.folder import SweepFolder, blocks
+from reap.sweep.places import Places
+from reap.sweep.records import Done, Kind, Program, Sweep, SweepCell
+from reap.sweep.run import Driver
+from reap.workloads import card
+
+_FOLDERS = "elsewhere-{}"
+"""A sweep for each number of rounds that intervals needed."""
+
+
+class Part(Record):
+    """What a worker must know of a `Work` to make its experiment."""
+
+    card: str
+    mode: Mode
+    scale: int
+    fragment: AskedFragment
+    alone: str
+    peers: list[str]
+    profile: str
+    """The size profile, as its file has it."""
+
+
+class Elsewhere:
+    """Workers that run rounds of a study's experiments."""
+
+    def __init__(self, place: Path, places: Places, listener: Listener) -> None:
+        """`place` is the study's folder."""
+        self._place = place
+        self._places = places
+        self._listener = listener
+
+    def run(self, wanted: Mapping[str, Work], rounds: int) -> None:
+        """Has so many rounds of each experiment, by the name of its folder, run as far as workers can.
+
+        Throws InterruptedRunError; what ended is kept.
+        """
+        ready = {name: work for name, work in wanted.items() if self._begun(work)}
+        path = self._place / _FOLDERS.format(rounds)
+        with contextlib.ExitStack() as stack:
+            if path.exists():
+                opened = stack.enter_context(SweepFolder.resume(path))
+            else:
+                opened = stack.enter_context(SweepFolder.create(path, _sweep(ready, rounds)))
+            for name, work in ready.items():
+                opened.ended |= {f"{name}/{_KIND}/{number}" for number in _whole(work, rounds)}
+            client, count = stack.enter_context(self._places.client())
+            made = cluster.Dask(client, opened.sweep, count, shared=self._places.shared, work=work_of_study)
+            pool = stack.enter_context(contextlib.closing(made))
+            course = Driver(opened, pool, self._listener).run()
+        for problem in course.problems:
+            self._listener.say(f"{problem}; what is missing is run here")
+        settle(list(ready.values()), self._listener)
+
+    def _begun(self, work: Work) -> bool:
+        """Whether there is an experiment, warmed up here; `measure` will say what is wrong if not."""
+        if measuring.lacking(work.described):
+            return False
+        try:
+            if not measuring.begun(work):
+                measuring.begin(work, measuring.scale_of(work.described, work.mode))
+            measuring.cost(work, self._listener)
+        except InterruptedRunError:
+            raise
+        except ReapError:
+            return False
+        return True
+
+
+def settle(works: Sequence[Work], listener: Listener) -> None:
+    """Copies the rounds that ended elsewhere into their experiments, those that are there already not again.
+
+    All works are of one study.
+    """
+    ended: dict[str, list[Done]] = {}
+    for place in {work.place.parent for work in works}:
+        for path in sorted(place.glob(_FOLDERS.format("*"))):
+            for done in blocks(path):
+                ended.setdefault(done.block.cell, []).append(done)
+    for work in works:
+        name = work.place.name
+        if name in ended and measuring.begun(work) and (strange := _settled(work, ended[name])):
+            said = units.many(strange, "round")
+            listener.say(f"{name}: {said} from other machines had not all that a round has here")
+
+
+def _settled(work: Work, ended: Iterable[Done]) -> int:
+    """How many rounds could not be taken, since an allocator or a variant was missing there."""
+    strange = 0
+    with Folder.resume(work.place) as folder:
+        runner, _ = levels_run.prepared(folder, Listener())
+        runner.begin()
+        for done in ended:
+            wanted = {cell.key() for cell in runner.cells(done.block.round)}
+            if wanted <= _ended(folder):
+                continue
+            if not wanted <= {run.cell.key() for run in done.runs}:
+                strange += 1
+                continue
+            for run in done.runs:
+                folder.append(msgspec.structs.replace(run, order=len(folder.runs)))
+    return strange
+
+
+def _whole(work: Work, rounds: int) -> list[int]:
+    """The rounds of which all runs have ended."""
+    with Folder.resume(work.place) as folder:
+        runner, _ = levels_run.prepared(folder, Listener())
+        runner.begin()
+        ended = _ended(folder)
+        return [n for n in range(rounds) if {cell.key() for cell in runner.cells(n)} <= ended]
+
+
+def _ended(folder: Folder) -> set[str]:
+    return {run.cell.key() for run in folder.runs if not run.warmup}
+
+
+_KIND = "as here"
+
+
+def _sweep(works: Mapping[str, Work], rounds: int) -> Sweep:
+    here = machine.describe()
+    kind = Kind(
+        name=_KIND,
+        processor=glob.escape(here.processor),
+        kernel=glob.escape(here.kernel),
+        libc=glob.escape(here.libc),
+        huge_pages=glob.escape(here.huge_pages),
+    )
+    return Sweep(
+        schema=plan.SCHEMA,
+        reap_version=reap.__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        directory="/",
+        machines=[kind],
+        cells=[_cell(name, work, rounds) for name, work in works.items()],
+    )
+
+
+def _cell(name: str, work: Work, rounds: int) -> SweepCell:
+    part = Part(
+        card=work.described.name,
+        mode=work.mode,
+        scale=measuring.known(work).scale,
+        fragment=work.fragment,
+        alone=work.alone,
+        peers=list(work.peers),
+        profile=(work.place / levels_run.PROFILE).read_text(),
+    )
+    return SweepCell(
+        name=name,
+        program=Program(card=part.card),
+        environment={},
+        allocators=[catalog.word(each) for each in work.allocators],
+        levels=[each.name for each in work.fragment.levels],
+        warm_ups=1,
+        rounds=rounds,
+        timeout=None,
+        worth=WORTH,
+        seed=SEED,
+        experiment=msgspec.json.encode(part).decode(),
+    )
+
+
+def work_of_study(cell: bytes, block: bytes) -> tuple[bool, bytes]:
+    """Runs a round on a worker: `worker.Work`."""
+    return worker.perform(cell, block, _made)
+
+
+def _made(cell: SweepCell, place: Path) -> Folder:
+    part = decode(cell.experiment.encode(), Part)
+    work = Work(
+        place=place / "runs",
+        described=card.load(part.card),
+        mode=part.mode,
+        allocators=catalog.parse(",".join(cell.allocators)),
+        fragment=part.fragment,
+        alone=part.alone,
+        peers=part.peers,
+    )
+    profile = {levels_run.PROFILE: part.profile.encode()}
+    return Folder.create(work.place, measuring.spec(work, part.scale), more=profile)

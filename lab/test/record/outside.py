@@ -1,0 +1,34 @@
+"""What the tests of recording from outside share."""
+
+import functools
+import os
+from pathlib import Path
+
+import pytest
+from building import OUT, compiled
+
+from reap.recording import read
+from reap.recording.analyse.profile import profile
+
+UPROBES = Path("/sys/bus/event_source/devices/uprobe").exists() and os.geteuid() == 0
+
+NEEDS_UPROBES = [
+    pytest.mark.privileged,
+    pytest.mark.skipif(not UPROBES, reason="needs root and a kernel with uprobes"),
+]
+
+
+@functools.cache
+def target(source, *flags, compiler="gcc"):
+    """A program with known sites, compiled with debug information."""
+    path = Path(__file__).parent / source
+    words = [compiler, "-g", "-O1", "-fno-builtin", "-w", *flags, path, "-o", OUT]
+    return compiled(f"{path.stem}{compiler.removeprefix('gcc')}{''.join(flags)}", words)
+
+
+def recorded(done, path):
+    """The profile of what a run of `reap record` has written."""
+    if "(bpf was refused)" in done.stderr or "(perf_event_open was refused)" in done.stderr:
+        pytest.skip("this container has no right to uprobes")
+    assert done.returncode == 0 or "the recording: " in done.stderr, done.stderr
+    return profile(read.read(path), [])

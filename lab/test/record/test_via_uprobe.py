@@ -1,0 +1,205 @@
+"""`reap record --via uprobe`: programs that nothing can be preloaded into are recorded from outside."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from lab.test.record.outside import NEEDS_UPROBES, recorded, target
+from programs import NOBODY, as_nobody, reap, reap_command
+
+from reap.base.errors import ExitCode
+
+pytestmark = NEEDS_UPROBES
+
+ROUNDS = ["5000", "0", "1"]
+"""Words of attached.c: a round each 5 ms or so, for a second."""
+
+
+def via(folder, *words, options=()):
+    command = ["record", "--via", "uprobe", "-o", "v.reap", *options, "--", *words]
+    done = reap(*command, cwd=folder)
+    return done, recorded(done, folder / "v.reap")
+
+
+def check(done, seen):
+    """Where it was watched without a gap, every call was counted, from the first instruction on."""
+    assert done.returncode == 7, done.stderr
+    rounds = int(done.stdout.split()[0])
+    assert rounds > 10
+    assert seen.attached.from_start
+    assert seen.calls["calloc"] == pytest.approx(rounds, abs=2 if seen.attached.share > 0.99 else 2 * rounds)
+    assert {site.function for site in seen.sites} & {"take_small", "take_large", "grow", "start"}
+
+
+@pytest.mark.parametrize("flags", [(), ("-static",), ("-static-pie",)])
+def test_dynamic_and_static_programs(tmp_path, flags):
+    check(*via(tmp_path, target("attached.c", *flags), *ROUNDS))
+
+
+@pytest.mark.parametrize("flags", [(), ("-static",)])
+def test_programs_for_musl(tmp_path, flags):
+    check(*via(tmp_path, target("attached.c", *flags, compiler="musl-gcc"), *ROUNDS))
+
+
+def test_the_loader_of_musl_is_its_c_library(tmp_path):
+    """As on Alpine, where no other name of the file is mapped."""
+    loader = tmp_path / "ld-musl-x86_64.so.1"
+    shutil.copy(Path("/lib/ld-musl-x86_64.so.1").resolve(), loader)
+    loader.chmod(0o755)
+    path, source = tmp_path / "program", Path(__file__).parent / "attached.c"
+    flags = ["-O1", "-fno-builtin", "-w", f"-Wl,--dynamic-linker={loader}"]
+    subprocess.run(["musl-gcc", *flags, source, "-o", path], check=True)
+    _, seen = via(tmp_path, str(path), *ROUNDS)
+    assert seen.calls["calloc"] > 10
+
+
+def test_a_set_user_id_program_keeps_its_privilege(tmp_path):
+    path = tmp_path / "changed"
+    shutil.copy(target("attached.c"), path)
+    os.chown(path, NOBODY, -1)
+    path.chmod(0o4755)
+    if (
+        "nosuid"
+        in subprocess.run(
+            ["findmnt", "-no", "OPTIONS", "-T", path], capture_output=True, text=True, check=False
+        ).stdout
+    ):
+        pytest.skip("set-user-ID is off on this file system")
+    words = [*reap_command(), "record", "--via", "uprobe", "-o", "v.reap", "--", path, "1000", "0", "3"]
+    with subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        deadline = time.monotonic() + 30
+        users = []
+        while NOBODY not in users and run.poll() is None and time.monotonic() < deadline:
+            found = subprocess.run(["pgrep", "-x", "changed"], capture_output=True, text=True, check=False)
+            status = [Path(f"/proc/{pid}/status") for pid in found.stdout.split()]
+            users = [int(file.read_text().split("Uid:\t")[1].split()[1]) for file in status if file.exists()]
+        said, complaint = run.communicate(timeout=60)
+    assert users == [NOBODY], complaint
+    assert run.returncode == 7, complaint
+    assert int(said.split()[0]) > 10
+
+
+def test_children_and_what_they_execute(tmp_path):
+    done, seen = via(tmp_path, "sh", "-c", f"{target('children.c', '-static')} 2; exit 3")
+    assert done.returncode == 3, done.stderr
+    assert {"take_first", "take_copied", "take_executed"} <= {site.function for site in seen.sites}
+    assert len(seen.processes) >= 4
+
+
+def test_what_it_shows(tmp_path):
+    done, _ = via(tmp_path, target("attached.c", "-static"), *ROUNDS)
+    assert "each call that met a probe cost the process" in done.stderr
+    shown = reap("show", "v.reap", "--html", "s.html", cwd=tmp_path)
+    assert "by uprobes: all figures from" in shown.stdout
+    assert "not known: calls are seen in windows of time" in shown.stdout
+    assert f"next: reap wall -- {target('attached.c', '-static')}" in shown.stderr
+    assert "Recorded by uprobes" in (tmp_path / "s.html").read_text()
+
+
+def test_signals_reach_the_program(tmp_path):
+    words = [
+        "record",
+        "--via",
+        "uprobe",
+        "-o",
+        "v.reap",
+        "--",
+        target("attached.c", "-static"),
+        "1000",
+        "0",
+        "60",
+    ]
+    with subprocess.Popen(
+        [*reap_command(), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    ) as running:
+        deadline = time.monotonic() + 30
+        file = tmp_path / "v.reap"
+        while not (file.exists() and file.stat().st_blocks > 1) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        running.send_signal(signal.SIGTERM)
+        said, _ = running.communicate(timeout=30)
+    assert running.returncode == 7
+    assert int(said.split()[0]) > 10
+
+
+def test_a_time_limit(tmp_path):
+    path = target("attached.c", "-static")
+    done, seen = via(tmp_path, path, "1000", "0", "60", options=("--timeout", "1"))
+    assert done.returncode == ExitCode.TIMED_OUT
+    assert seen.calls["calloc"] > 10
+
+
+def test_a_program_without_symbols_is_refused(tmp_path):
+    bare = tmp_path / "bare"
+    subprocess.run(["strip", "-o", bare, target("attached.c", "-static")], check=True)
+    done = reap("record", "--via", "uprobe", "-o", "v.reap", "--", str(bare), *ROUNDS, cwd=tmp_path)
+    assert done.returncode == ExitCode.NOT_EXECUTABLE
+    assert "no allocation function was found" in done.stderr
+    assert done.stdout == "", "it did not run"
+    assert not (tmp_path / "v.reap").exists()
+
+
+def test_a_file_that_exists_is_kept_and_nothing_runs(tmp_path):
+    (tmp_path / "v.reap").write_text("mine")
+    done = reap("record", "--via", "uprobe", "-o", "v.reap", "--", "touch", "ran", cwd=tmp_path)
+    assert done.returncode == ExitCode.INTERNAL
+    assert "v.reap exists already" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["v.reap"]
+
+
+def test_without_rights_nothing_runs(tmp_path):
+    if as_nobody(lambda: str(os.access(sys.executable, os.X_OK))) != "True":
+        pytest.skip("an unprivileged user may not enter this checkout's folder")
+    tmp_path.chmod(0o777)
+    words = [
+        "record",
+        "--via",
+        "uprobe",
+        "-o",
+        str(tmp_path / "v.reap"),
+        "--",
+        "touch",
+        str(tmp_path / "ran"),
+    ]
+
+    def action():
+        done = subprocess.run([*reap_command(), *words], capture_output=True, text=True, check=False)
+        return f"{done.stderr}\n{done.returncode}"
+
+    said = as_nobody(action)
+    assert said.endswith(f"\n{int(ExitCode.NOT_EXECUTABLE)}"), said
+    assert "CAP_" in said
+    assert "sudo reap record --via uprobe -- touch" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_static_program_names_this_way(tmp_path):
+    path = target("attached.c", "-static")
+    done = reap("record", "--", path, *ROUNDS, cwd=tmp_path)
+    assert done.returncode == ExitCode.NOT_EXECUTABLE
+    assert f"reap record --via uprobe -- {path}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--via", "uprobe", "--depth", "full", "--", "true"], "--depth must not be used with --via uprobe"),
+        (["--via", "uprobe", "--pid", "1"], "--via must not be used with --pid"),
+        (["--via", "uprobe", "--seconds", "1", "--", "true"], "--seconds requires --pid"),
+        (["--via", "uprobe"], "no command to run"),
+        (["--via", "uprobe", "--", "no-such-program"], "no such command"),
+    ],
+)
+def test_options_that_do_not_go_together(tmp_path, words, message):
+    done = reap("record", *words, cwd=tmp_path)
+    assert done.returncode in (ExitCode.USAGE, ExitCode.NOT_FOUND), done.stderr
+    assert message in done.stderr
+    assert not list(tmp_path.iterdir())
