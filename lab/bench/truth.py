@@ -24,7 +24,7 @@ import settings
 from cases import Case, asked, find, has_twin
 
 VERBS = ("wall", "share", "rss", "run", "tune")
-SCALES = {"wall": 0.4, "share": 0.4, "rss": 1.0, "run": 0.3}
+SCALES = {"wall": 0.4, "share": 1.5, "rss": 1.0, "run": 0.3}
 PAIRS = 5
 """Pairs of a program and its twin, from which the true share of time comes."""
 

@@ -60,6 +60,18 @@ void *map_private(size_t bytes) noexcept {
     return memory == MAP_FAILED ? nullptr : memory;
 }
 
+void *map_first_table(size_t bytes) noexcept {
+    constexpr size_t kPage = 4096;
+    constexpr size_t kAligned = 16;
+    static struct {
+        alignas(kPage) size_t taken;
+        alignas(kAligned) unsigned char memory[kPage - kAligned];
+    } page;
+    const size_t rounded = (bytes + kAligned - 1) & ~(kAligned - 1);
+    const size_t before = __atomic_fetch_add(&page.taken, rounded, __ATOMIC_RELAXED);
+    return before + rounded <= sizeof page.memory ? page.memory + before : map_private(bytes);
+}
+
 uint32_t thread_id() noexcept { return static_cast<uint32_t>(raw_call(SYS_gettid)); }
 
 bool FutexLock::try_lock() noexcept {

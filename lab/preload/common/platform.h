@@ -49,11 +49,24 @@ inline void raw_copy(void *to, const void *from, size_t bytes) noexcept {
 #endif
 }
 
+// errno without a call of libc: see raw_call. Its distance from the thread pointer is the same in every
+// thread, since libc is there from the start.
+inline int &own_errno() noexcept {
+    static ptrdiff_t distance; // 0: not known yet
+    ptrdiff_t known = __atomic_load_n(&distance, __ATOMIC_RELAXED);
+    auto *const thread = static_cast<char *>(__builtin_thread_pointer());
+    if (unlikely(known == 0)) {
+        known = reinterpret_cast<char *>(&errno) - thread;
+        __atomic_store_n(&distance, known, __ATOMIC_RELAXED);
+    }
+    return *reinterpret_cast<int *>(thread + known);
+}
+
 // Restores errno at the end of the scope.
 class ErrnoGuard {
   public:
-    ErrnoGuard() noexcept : saved_(errno) {}
-    ~ErrnoGuard() { errno = saved_; }
+    ErrnoGuard() noexcept : saved_(own_errno()) {}
+    ~ErrnoGuard() { own_errno() = saved_; }
     ErrnoGuard(const ErrnoGuard &) = delete;
     ErrnoGuard &operator=(const ErrnoGuard &) = delete;
 
@@ -79,6 +92,10 @@ int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept;
 
 // Anonymous zeroed memory for bookkeeping; null on failure.
 void *map_private(size_t bytes) noexcept;
+
+// The same for the first, small table of a kind, which is never freed: the first tables share a page, so that
+// the child of a fork that records little touches one page for all of them and maps none.
+void *map_first_table(size_t bytes) noexcept;
 
 uint32_t thread_id() noexcept;
 

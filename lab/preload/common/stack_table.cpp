@@ -31,9 +31,10 @@ void StackTable::invalidate(uint64_t begin, uint64_t end) noexcept {
 }
 
 bool StackTable::grow() noexcept {
-    constexpr size_t kFirst = 128; // a page: the child of a fork that records little touches no more
+    constexpr size_t kFirst = 64;
     const size_t capacity = table_ == nullptr ? kFirst : table_->capacity * 2;
-    auto *bigger = static_cast<Table *>(map_private(sizeof(Table) + capacity * sizeof(Edge)));
+    const size_t bytes = sizeof(Table) + capacity * sizeof(Edge);
+    auto *bigger = static_cast<Table *>(table_ == nullptr ? map_first_table(bytes) : map_private(bytes));
     if (bigger == nullptr) return false;
     bigger->capacity = capacity;
     for (size_t i = 0; table_ != nullptr && i < table_->capacity; ++i) {

@@ -135,8 +135,13 @@ void Image::define_self(uint32_t flags) noexcept {
     raw_copy(record + numbers_length, strings, strings_length);
     definitions_.commit(record + length);
     state_ = State::Running;
-    // By its addresses a reader finds the file that serves malloc in what the kernel says of mappings.
-    if (!forked && !trace_.in_sandbox()) define_module(reinterpret_cast<uint64_t>(real.malloc));
+    if (!forked && !trace_.in_sandbox()) {
+        // By its addresses a reader finds the file that serves malloc in what the kernel says of mappings.
+        define_module(reinterpret_cast<uint64_t>(real.malloc));
+        // Here, and not in each child: its name takes a system call that costs as much as the rest of a
+        // sample.
+        define_module(getauxval(AT_ENTRY));
+    }
     if (by_timer_ && !trace_.in_sandbox()) {
         const ErrnoGuard keep;
         start_timer_sampler(trace_, process(), clock_);
@@ -273,7 +278,6 @@ void Image::enter_sandbox(ThreadState &thread, bool strict) noexcept {
     if (!trace_.in_sandbox()) {
         stop_timer_sampler();
         disable_stack_probing();
-        define_module(getauxval(AT_ENTRY)); // the only module whose name requires a system call
         thread.events.allocate_whole_block(trace_);
         if (thread.counts_block != nullptr) {
             if (thread.exact < REAP_EXACT_SIZES) count_more_sizes(thread, REAP_EXACT_SIZES - 1);

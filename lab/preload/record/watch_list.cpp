@@ -16,9 +16,10 @@ size_t WatchList::first_entry(const Table *table, uintptr_t address) noexcept {
 }
 
 bool WatchList::grow() noexcept {
-    size_t capacity = 256; // a page: a process that samples little touches no more
+    size_t capacity = 64;
     while (capacity < live_ * 4) capacity *= 2;
-    auto *fresh = static_cast<Table *>(map_private(sizeof(Table) + capacity * sizeof(uintptr_t)));
+    const size_t bytes = sizeof(Table) + capacity * sizeof(uintptr_t);
+    auto *fresh = static_cast<Table *>(table_ == nullptr ? map_first_table(bytes) : map_private(bytes));
     if (fresh == nullptr) return false;
     fresh->capacity = capacity;
     for (size_t i = 0; table_ != nullptr && i < table_->capacity; ++i) {

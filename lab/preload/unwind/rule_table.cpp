@@ -28,14 +28,15 @@ void RuleTable::clear() noexcept {
 
 // Keeps half of the slots empty.
 bool RuleTable::make_room() noexcept {
-    constexpr unsigned kFirstBits = 7; // a page: a process that records few stacks touches no more
+    constexpr unsigned kFirstBits = 6;
     constexpr unsigned kNextBits = 11;
     constexpr size_t kWord = 64;
     if (table_ != nullptr && used_ * 2 <= table_->mask) return true;
     unsigned bits = table_ == nullptr ? kFirstBits : kNextBits;
     while (size_t{1} << bits < live_ * 4) ++bits;
     const size_t capacity = size_t{1} << bits;
-    auto *fresh = static_cast<Table *>(map_private(sizeof(Table) + capacity * sizeof(Slot)));
+    const size_t bytes = sizeof(Table) + capacity * sizeof(Slot);
+    auto *fresh = static_cast<Table *>(table_ == nullptr ? map_first_table(bytes) : map_private(bytes));
     if (fresh == nullptr) return false;
     fresh->mask = capacity - 1;
     fresh->shift = kWord - bits;

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from reap.base.records import Estimate
 from reap.experiment import statistics
-from reap.experiment.records import Comparison, Ratio, Side
+from reap.experiment.records import Comparison, InRounds, Ratio, Side
 
 PER_REQUEST = "cpu_per_request"
 """Of a server whose requests are counted, in place of CPU time: loads may differ in their number."""
@@ -48,7 +48,7 @@ def sound(ratio: Ratio) -> bool:
     return all(math.isfinite(n) for n in numbers) and 0 < numbers[0] <= numbers[1] <= numbers[2]
 
 
-def to_control(ratio: Ratio, comparison: Comparison) -> Estimate:
+def to_control(ratio: Ratio, comparison: InRounds) -> Estimate:
     """The same ratio to the baseline's second run of each round, by which what is noise is told.
 
     A difference must be one from both runs of the baseline, each by an interval of its own. To ask for one

@@ -30,6 +30,8 @@ _PYTHONS_OWN = (signal.SIGPIPE, signal.SIGXFSZ)
 """What Python ignores before we can look whether we were started to ignore it."""
 _PASS_ON_AS_THEY_ARE = frozenset({"sh", "bash", "dash", "ksh", "zsh", "busybox", "timeout", "systemd"})
 """Programs that start others with the signals ignored that they ignore themselves: shells have to (POSIX)."""
+_STARTED_IGNORING = "REAP_STARTED_IGNORING"
+"""What the command `reap` was started to ignore: its process id and a mask, see lab/spawn/command."""
 _STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 """What a terminal stops a job with. We stop when the program has stopped: the launcher sees to that."""
 _LAST_PRELOAD = "REAP_LAST_PRELOAD"
@@ -177,18 +179,26 @@ def _inherited() -> list[int]:
 
 
 def _ignored_before_python() -> list[signal.Signals]:
-    """Those of `_PYTHONS_OWN` that a shell has us ignore; none where another program has started us.
+    """Those of `_PYTHONS_OWN` that we were started to ignore.
 
-    Others, such as Python and Node.js, ignore them and start programs with the default.
+    The command `reap` has seen it and says so. Where Python was started by its name, the state of the shell
+    that did so tells; behind another program none, since others, such as Python and Node.js, ignore them and
+    start programs with the default.
     """
+    pid, _, mask = os.environ.pop(_STARTED_IGNORING, "").partition(":")
+    if pid != str(os.getpid()):
+        mask = _ignored_by_shell()
+    return [number for number in _PYTHONS_OWN if int(mask, 16) >> (number - 1) & 1]
+
+
+def _ignored_by_shell() -> str:
+    """The mask of signals that our parent ignores; none where it is no shell."""
     try:
         status = Path(f"/proc/{os.getppid()}/status").read_text(errors="replace")
     except OSError:
-        return []
+        return "0"
     facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-    if facts.get("Name") not in _PASS_ON_AS_THEY_ARE:
-        return []
-    return [number for number in _PYTHONS_OWN if int(facts["SigIgn"], 16) >> (number - 1) & 1]
+    return facts["SigIgn"] if facts.get("Name") in _PASS_ON_AS_THEY_ARE else "0"
 
 
 _GIVEN_TO_IGNORE = _ignored_before_python()

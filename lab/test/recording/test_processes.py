@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,16 @@ def test_a_child_costs_few_page_faults(tmp_path):
         return processes(tmp_path, "triage", "tiny", count).outcome.minor_faults - alone
 
     assert any((added(300) - added(100)) / 200 < 16 for _ in range(4))
+
+
+def test_a_child_with_a_sample_maps_nothing_and_looks_up_no_name(tmp_path):
+    """System calls that cost as much as the rest of its recording. Two children of five have a sample."""
+    calls = tmp_path / "calls"
+    traced = [shutil.which("strace"), "-f", "-qq", "-e", "trace=execve,mmap,readlink", "-o", str(calls)]
+    done = recorded(tmp_path, "triage", *traced, target("processes"), "quick", "40")
+    assert objects_of(done, 2002) == 40
+    by_pid = Counter(line.split()[0] for line in calls.read_text().splitlines())
+    assert len(by_pid) == 1, "the children's, too"
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lab.test.spawn.untouched import UNTOUCHED
 from programs import ends, library, program
 
 from reap.base.errors import ExitCode, ReapError
@@ -251,15 +252,6 @@ def test_where_it_runs(tmp_path):
     assert shell("pwd >&2", directory=str(tmp_path)).stderr_tail == f"{tmp_path}\n"
 
 
-UNTOUCHED = """
-import sys
-from reap.launch import spawn
-from reap.launch.records import Launch
-outcome = spawn.run(Launch(argv=sys.argv[1:], program=sys.argv[1], capture=False))
-sys.exit(outcome.status)
-"""
-
-
 def test_untouched_streams_are_those_of_the_caller():
     done = subprocess.run(
         [sys.executable, "-c", UNTOUCHED, "/bin/sh", "-c", "cat; echo error >&2; exit 4"],
@@ -288,43 +280,6 @@ def test_descriptors_that_reap_opens_itself_do_not_reach_the_program():
     words = [sys.executable, "-c", code, "/bin/ls", "/proc/self/fd"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "1", "2", "3"]  # 3 is the listing's own
-
-
-IGNORED = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGQUIT, signal.SIGCHLD]
-
-
-@pytest.mark.parametrize("capture", [True, False])
-def test_ignored_signals_stay_ignored(capture):
-    """As under nohup."""
-    code = UNTOUCHED.replace("capture=False", f"capture={capture}")
-    code = code.replace("sys.exit", "sys.stderr.write(outcome.stderr_tail); sys.exit")
-    ignores = f"import os, signal, sys; [signal.signal(n, signal.SIG_IGN) for n in {[*map(int, IGNORED)]}]; "
-    ignores += "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
-    looks = "import sys; print([n for n in open('/proc/self/status') if 'SigIgn' in n][0], file=sys.stderr)"
-    words = [sys.executable, "-c", ignores, "-c", code, "/usr/bin/python3", "-c", looks]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-    mask = int(done.stderr.split()[1], 16)
-    assert [number for number in IGNORED if not mask >> (number - 1) & 1] == []
-    assert done.returncode == 0
-
-
-def ignored_of(*words):
-    """What a program says that it ignores that is started from these words, with its own at the end."""
-    looks = ["/bin/grep", "SigIgn", "/proc/self/status"]
-    done = subprocess.run([*words, *looks], capture_output=True, text=True, check=True, timeout=60)
-    return int(done.stdout.split()[1], 16)
-
-
-@pytest.mark.parametrize("shell", ["bash", "dash"])
-@pytest.mark.parametrize("trap", ["trap '' PIPE XFSZ; ", "trap '' PIPE; ", ""])
-def test_what_python_ignores_itself_is_ignored_where_the_shell_says_so(shell, trap):
-    words = [shell, "-c", f'{trap}"$@"; exit', shell]
-    assert ignored_of(*words, sys.executable, "-c", UNTOUCHED) == ignored_of(*words)
-
-
-def test_what_python_ignores_itself_is_not_where_its_parent_alone_ignores_it():
-    assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN
-    assert not ignored_of(sys.executable, "-c", UNTOUCHED) >> (signal.SIGPIPE - 1) & 1
 
 
 def test_untouched_programs_stay_in_the_foreground_group():

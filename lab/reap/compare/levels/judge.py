@@ -8,6 +8,7 @@ from reap.base import units
 from reap.base.records import Estimate, Record
 from reap.compare import phrases
 from reap.compare import thresholds as at
+from reap.compare.levels import analyse
 from reap.compare.levels.records import Arm, Control, Fragmented, LayoutBias
 from reap.experiment import sequential
 from reap.experiment.records import Ratio
@@ -80,8 +81,7 @@ def _own_allocator(result: Fragmented) -> FragmentVerdict:
         )
     ratio = first.to_custom["cpu"].ratio
     headline: Standing = "inconclusive"
-    noise = result.noise["cpu"].ratio.high if "cpu" in result.noise else 1.0
-    if ratio.low > max(1.0, noise) and ratio.value >= 1 + at.WORTH_IT:
+    if analyse.beyond_noise(first.to_custom["cpu"], result) and ratio.value >= 1 + at.WORTH_IT:
         headline = "its own allocator saves time"
     elif ratio.high <= 1 + at.MAY_HIDE:
         headline = "its own allocator saves no time"

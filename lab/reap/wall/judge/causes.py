@@ -257,7 +257,8 @@ def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> 
         )
     return Suspicion(
         cause=cause,
-        weight=facts.of_busy(facts.memory_part),
+        # Not the allocator's own code, which runs as often where the memory is kept.
+        weight=facts.of_busy(facts.kernel_part),
         saves=saves,
         statements=[
             _kernel(f"{said}."),
