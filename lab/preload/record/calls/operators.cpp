@@ -9,6 +9,8 @@
 //
 // This file is compiled with unwind tables: an operator new that throws bad_alloc unwinds through these
 // frames, which hold nothing meanwhile.
+#include <cstdlib>
+
 #include "slow_path.h"
 
 using namespace reap::preload;
