@@ -61,38 +61,14 @@ std::string Code::find_called(Symbolizer &symbols, const std::string &path, uint
     const auto target = address + static_cast<uint64_t>(int64_t{displacement(call + 2)});
     if (call[0] == 0xff && call[1] == 0x15) return symbols.imported(path, target); // call *SLOT(%rip)
     if (call[1] != 0xe8) return {};                                                // call TARGET
-    const std::string linked = find_linked(symbols, path, target);
-    return linked.empty() ? symbols.function(path, target) : linked;
-}
-
-// An entry of a procedure linkage table is perhaps endbr64 and a prefix, then jmp *SLOT(%rip). Empty: it is
-// none.
-std::string Code::find_linked(Symbolizer &symbols, const std::string &path, uint64_t address) {
-    unsigned char entry[12] = {};
-    if (!read(path, symbols.offset_at(path, address), entry, sizeof entry)) return {};
+    // An entry of the procedure linkage table: perhaps endbr64 and a prefix, then jmp *SLOT(%rip).
+    unsigned char entry[12];
+    if (!read(path, symbols.offset_at(path, target), entry, sizeof entry)) return {};
     size_t at = std::memcmp(entry, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
     if (entry[at] == 0xf2) ++at;
-    if (entry[at] != 0xff || entry[at + 1] != 0x25) return {};
+    if (entry[at] != 0xff || entry[at + 1] != 0x25) return symbols.function(path, target);
     const auto beyond = static_cast<uint64_t>(int64_t{displacement(entry + at + 2)});
-    return symbols.imported(path, address + at + 6 + beyond);
-}
-
-std::vector<std::pair<std::string, AddressRange>> Code::linkage(Symbolizer &symbols,
-                                                                const std::string &path) {
-    constexpr uint64_t step = 8; // entries have 8 or 16 bytes
-    constexpr uint64_t most = uint64_t{1} << 24;
-    std::vector<std::pair<std::string, AddressRange>> found;
-    for (const AddressRange &table : symbols.sections(path, ".plt")) {
-        if (table.end - table.begin > most) continue; // damaged
-        for (uint64_t at = table.begin; at + step <= table.end; at += step) {
-            if (std::string name = find_linked(symbols, path, at); !name.empty()) {
-                found.emplace_back(std::move(name), AddressRange{at, at + step});
-            } else if (!found.empty() && found.back().second.end == at) {
-                found.back().second.end = at + step;
-            }
-        }
-    }
-    return found;
+    return symbols.imported(path, target + at + 6 + beyond);
 }
 
 } // namespace reap::native

@@ -5,8 +5,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "symbols/symbols.h"
 #include "trace/block_file.h"
@@ -27,13 +25,9 @@ class Code {
     // x86-64.
     const std::string &called_before(Symbolizer &symbols, const std::string &path, uint64_t address);
 
-    // The entries of the file's procedure linkage tables, and the function that each jumps to. x86-64.
-    std::vector<std::pair<std::string, AddressRange>> linkage(Symbolizer &symbols, const std::string &path);
-
   private:
     bool read(const std::string &path, uint64_t offset, unsigned char *out, size_t count);
     std::string find_called(Symbolizer &symbols, const std::string &path, uint64_t address);
-    std::string find_linked(Symbolizer &symbols, const std::string &path, uint64_t address);
 
     std::map<std::string, std::unique_ptr<Descriptor>> files_;
     std::map<std::pair<std::string, uint64_t>, int64_t> known_;

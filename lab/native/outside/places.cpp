@@ -23,18 +23,6 @@ const std::vector<std::string> &operator_names() {
     return names;
 }
 
-// Whether programs call the allocator by this name.
-bool is_entry_point(const std::string &name) {
-    static const std::set<std::string> names = {
-        "malloc", "free", "calloc", "realloc", "reallocarray", "memalign", "posix_memalign", "aligned_alloc",
-    };
-    return names.contains(name) || std::ranges::find(operator_names(), name) != operator_names().end();
-}
-
-bool lies_in(const AddressRange &range, uint64_t address) {
-    return address >= range.begin && address < range.end;
-}
-
 constexpr int kMostGenerations = 64;
 
 bool is_libc(const std::string &name) { return name.starts_with("libc.so") || name.starts_with("libc-2"); }
@@ -113,21 +101,9 @@ std::optional<Place> Places::find(uint32_t pid, uint64_t pointer) {
 bool Places::in_allocator(const Place &place) {
     const auto [entry, fresh] = ranges_.try_emplace(place.path);
     if (fresh) entry->second = ranges_of(place.path);
-    return std::ranges::any_of(entry->second,
-                               [&](const AddressRange &range) { return lies_in(range, place.address); }) ||
-           !linked(place).empty();
-}
-
-std::string Places::linked(const Place &place) {
-    const auto [entry, fresh] = linkage_.try_emplace(place.path);
-    if (fresh) {
-        entry->second = code_.linkage(symbols_, place.path);
-        std::erase_if(entry->second, [](const auto &each) { return !is_entry_point(each.first); });
-    }
-    for (const auto &[name, range] : entry->second) {
-        if (lies_in(range, place.address)) return name + "@plt";
-    }
-    return {};
+    return std::any_of(entry->second.begin(), entry->second.end(), [&](const AddressRange &range) {
+        return place.address >= range.begin && place.address < range.end;
+    });
 }
 
 std::vector<AddressRange> Places::ranges_of(const std::string &path) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "outside/code.h"
@@ -47,13 +46,8 @@ class Places {
 
     std::optional<Place> find(uint32_t pid, uint64_t pointer);
 
-    // glibc's malloc.c, the operators of C++ runtimes, files that are allocators, functions by name, and the
-    // entries of linkage tables by which a file calls them.
+    // glibc's malloc.c, the operators of C++ runtimes, files that are allocators, functions by name.
     bool in_allocator(const Place &place);
-
-    // `free@plt` in the linkage table's entry by which a file calls that, as gdb and perf name it; empty
-    // elsewhere, and in entries for others than the allocator.
-    std::string linked(const Place &place);
 
     // Whether a call that was made at `place` was made by the allocator: system calls are made through small
     // wrappers in libc, and then the caller's return address lies near the top of the stack.
@@ -82,7 +76,6 @@ class Places {
     std::map<uint32_t, std::vector<Mapping>> mappings_;
     std::map<uint32_t, uint32_t> parents_;
     std::map<std::string, std::vector<AddressRange>> ranges_;
-    std::map<std::string, std::vector<std::pair<std::string, AddressRange>>> linkage_;
 };
 
 std::string base_name(const std::string &path);

@@ -86,8 +86,7 @@ class Reader {
   private:
     const std::string &function(const Place &place) {
         const auto [entry, fresh] = functions_.try_emplace({place.path, place.address});
-        if (fresh) entry->second = places_.linked(place);
-        if (fresh && entry->second.empty()) entry->second = symbols_.function(place.path, place.address);
+        if (fresh) entry->second = symbols_.function(place.path, place.address);
         return entry->second;
     }
 

@@ -321,23 +321,6 @@ std::vector<uint64_t> Symbolizer::slots(const std::string &path, const std::stri
     return found;
 }
 
-std::vector<AddressRange> Symbolizer::sections(const std::string &path, const std::string &beginning) {
-    std::vector<AddressRange> found;
-    Dwfl_Module *file = files_->module(path);
-    GElf_Addr bias = 0;
-    Elf *elf = file != nullptr ? dwfl_module_getelf(file, &bias) : nullptr;
-    size_t names = 0;
-    if (elf == nullptr || elf_getshdrstrndx(elf, &names) != 0) return found;
-    for (Elf_Scn *section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
-        GElf_Shdr header;
-        if (gelf_getshdr(section, &header) == nullptr) continue;
-        const char *name = elf_strptr(elf, names, header.sh_name);
-        if (name != nullptr && std::string(name).starts_with(beginning))
-            found.push_back({header.sh_addr, header.sh_addr + header.sh_size});
-    }
-    return found;
-}
-
 std::vector<std::pair<std::string, AddressRange>> Symbolizer::named(const std::string &path,
                                                                     const std::vector<std::string> &names) {
     const std::set<std::string> wanted(names.begin(), names.end());

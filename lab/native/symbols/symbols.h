@@ -50,9 +50,6 @@ class Symbolizer {
     // And back: the slots to which it writes the address of this function.
     std::vector<uint64_t> slots(const std::string &path, const std::string &name);
 
-    // Where the sections lie whose names begin so.
-    std::vector<AddressRange> sections(const std::string &path, const std::string &beginning);
-
     // The functions of these exact (mangled) names that the file defines, and where they are.
     std::vector<std::pair<std::string, AddressRange>> named(const std::string &path,
                                                             const std::vector<std::string> &names);

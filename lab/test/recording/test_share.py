@@ -6,25 +6,16 @@ from pathlib import Path
 
 import paired
 import pytest
-from programs import compile_c, linked_library
+from programs import linked_library
 from recorded import recorded, recorded_as, target
 
 from reap import native
 from reap.launch import spawn
 from reap.launch.host import sampling
 from reap.launch.records import Launch
-from reap.recording import watch
 from reap.recording.analyse.profile import profile
 from reap.recording.read import read
-from reap.wall.analyse import facts
-from reap.wall.analyse.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS
 
-FREES = """
-    #include <stdlib.h>
-    int main(int count, char **words) {
-        for (long turn = atol(words[1]); turn > 0; turn--) free(words[count]);
-    }"""
-"""Nothing but calls of free, of the null pointer behind its words."""
 LEVELS = (20, 100, 400)
 """Steps of work beside each call: much, some, little time in the allocator."""
 
@@ -147,17 +138,3 @@ def test_fragile_programs_do_not_notice_the_timer(tmp_path, words):
     plain = spawn.run(Launch(argv=argv, program=argv[0]))
     done = recorded_as(tmp_path, *argv, depth=native.FULL, sampler=native.SAMPLER_TIMER, period_us=1000)
     assert (done.outcome.status, done.outcome.stdout_digest) == (0, plain.stdout_digest)
-
-
-@pytest.mark.timed
-@pytest.mark.skipif(sampling.check().samples == 0, reason="perf events are not allowed here")
-def test_the_entries_of_linkage_tables_that_lead_to_the_allocator_are_inside(tmp_path):
-    """A part of what a call costs, which no function's symbol covers."""
-    words = [compile_c("frees", FREES, ["-O1", "-fplt"]), "100000000"]
-    trace = tmp_path / "trace.reap"
-    watch.run(Launch(argv=words, program=words[0]), trace)
-    rows = facts.samples(watch.read(trace, files=ALLOCATOR_FILES, functions=ALLOCATOR_FUNCTIONS))
-    own = [row for row in rows if row.path == words[0] and not row.kernel]
-    assert {row.function for row in own if row.inside} == {"free@plt"}
-    assert any(not row.inside for row in own)
-    assert facts.allocator(rows) == "glibc"

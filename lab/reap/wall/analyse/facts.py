@@ -100,7 +100,7 @@ def allocator(rows: Iterable[Sample]) -> str:
     """
     found: Counter[str] = Counter()
     for row in rows:
-        if row.inside and row.call is None and not wall_owners.links(row.function):
+        if row.inside and row.call is None:
             found[wall_owners.serves(row)] += row.count
     return found.most_common(1)[0][0] if found else ""
 

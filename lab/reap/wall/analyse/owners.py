@@ -158,11 +158,6 @@ def collector(function: str) -> CollectorKind | None:
     return next((kind for kind, pattern in _COLLECTORS if pattern.match(function)), None)
 
 
-def links(function: str) -> bool:
-    """Whether it is no function, but the entry of a linkage table by which a file calls one."""
-    return function.endswith("@plt")
-
-
 def serves(sample: Sample) -> str:
     """The name of the allocator that a sample inside one is in; the file's where it has no known name."""
     name = sample.path.rpartition("/")[2]

@@ -6,7 +6,6 @@ from functools import cached_property
 
 from reap.base.records import Estimate
 from reap.launch.records import Calibration
-from reap.wall.analyse import owners
 from reap.wall.judge import thresholds as at
 from reap.wall.records import CallCount, Owner, Wall
 
@@ -201,11 +200,7 @@ class WallFacts:
     @cached_property
     def slow_part(self) -> float | None:
         """Of glibc's samples, the part on its slow path; None where its functions' names are not seen."""
-        own = {
-            each.function: each.samples
-            for each in self.wall.hot
-            if each.owner == "allocator" and not owners.links(each.function)
-        }
+        own = {each.function: each.samples for each in self.wall.hot if each.owner == "allocator"}
         if not own.keys() & at.GLIBC_NAMES:
             return None
         slow = sum(max(0, count) for name, count in own.items() if name.partition(".")[0] in at.GLIBC_SLOW)
