@@ -270,9 +270,15 @@ def test_a_level_that_does_not_fit_is_refused_before_anything_runs(tmp_path):
     assert runs_of(tmp_path) == []
 
 
-def test_littered_arms_run_at_the_same_time_and_each_by_its_own_litter(tmp_path):
+def test_littered_arms_do_not_share_the_caches_unasked(tmp_path):
+    result = measured(tmp_path, allocators="glibc", how=fragmented(layouts=0), pairing="auto")
+    assert result.pairing.method == "sequential"
+    assert "share the caches" in result.pairing.reason
+
+
+def test_littered_arms_run_at_the_same_time_where_asked_for_and_each_by_its_own_litter(tmp_path):
     how = fragmented(layouts=0, naive_environment={"NAIVE": "1"})
-    result = measured(tmp_path, allocators="glibc", how=how, pairing="auto")
+    result = measured(tmp_path, allocators="glibc", how=how, pairing="simultaneous")
     assert (result.pairing.method, result.pairing.reason) == ("simultaneous", "")
     assert not [arm.problem for arm in result.arms if arm.problem]
     assert not [arm for arm in result.arms if "wall" in arm.slowdown]
