@@ -53,12 +53,8 @@ Result push_and_take(const std::vector<std::vector<std::size_t>> &pushers, int t
         if (taken == 0) explorer.report("a group that was in the stack without an object");
     };
     const auto take = [&] {
-        if constexpr (reap::hardened) {
-            stack->take_all(take_group);
-        } else {
-            void *chain = stack->take_chain();
-            while (void *const group = stack->pop(chain)) take_group(group);
-        }
+        void *chain = stack->take_chain();
+        while (void *const group = stack->pop(chain)) take_group(group);
     };
     std::vector<std::function<void()>> bodies;
     bodies.reserve(pushers.size() + 1);

@@ -68,17 +68,13 @@ class ReturnStack {
     }
 
     /// Takes all objects, in order to use them later: pop() returns one after another, null at the end.
-    [[nodiscard]] void *take_chain() noexcept
-        requires(!hardened)
-    {
+    [[nodiscard]] void *take_chain() noexcept {
         if (first_.load(std::memory_order_relaxed) == nullptr) return nullptr;
         return first_.exchange(nullptr, std::memory_order_acquire);
     }
-    [[nodiscard]] static void *pop(void *&chain) noexcept
-        requires(!hardened)
-    {
+    [[nodiscard]] void *pop(void *&chain) const noexcept {
         auto *const link = static_cast<Link *>(chain);
-        if (link != nullptr) chain = link->next;
+        if (link != nullptr) chain = links_.next(link);
         return link;
     }
 
