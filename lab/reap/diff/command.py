@@ -90,6 +90,8 @@ def diff(
 
 def _is_report(file: Path) -> bool:
     """Whether a file begins like JSON; no recording does."""
+    if not file.is_file():  # a pipe would be waited for
+        return False
     try:
         with file.open("rb") as stream:
             return stream.read(64).lstrip().startswith(b"{")

@@ -36,6 +36,8 @@ def lines(path: Path, recorded_at: float) -> list[str]:
 
 def profile_of(file: Path) -> Calls | None:
     """The stacks of a heap profile of pprof; None where the file is none. Throws ReapError."""
+    if not file.is_file():  # a pipe would be waited for
+        return None
     try:
         with file.open("rb") as stream:
             head = stream.read(2)

@@ -1,5 +1,6 @@
 """Bad input of `reap show`, `reap export` and `reap diff`: one message, what, where and what to do next."""
 
+import os
 import re
 
 import pytest
@@ -21,6 +22,7 @@ SAID = {
     "text": "it is not a recording made by reap",
     "none": "No such file",
     "folder": "it is not a regular file",
+    "pipe": "it is not a regular file",
 }
 
 
@@ -35,6 +37,7 @@ def folder(tmp_path_factory):
     (made / "empty").write_bytes(b"")
     (made / "text").write_bytes(b"no recording\n" * 1000)
     (made / "folder").mkdir()
+    os.mkfifo(made / "pipe")
     idle = compile_c("idle", "int main(void) { return 0; }", ["-O1"])
     recorded(made, "full", idle).path.rename(made / "idle")
     return made
