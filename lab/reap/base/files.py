@@ -5,10 +5,12 @@ Whole or not at all, private, never over another file; what is damaged is told, 
 
 import contextlib
 import errno
+import itertools
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -93,6 +95,16 @@ def folder_for_programs(prefix: str) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(dir=name))
         folder.chmod(0o1733)
         yield folder
+
+
+def unused(stem: str, suffix: str = "") -> Path:
+    """A name here with the time of day, for results without one; two of one second have different ones."""
+    dated = f"{stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    return next(
+        path
+        for number in itertools.count(1)
+        if not (path := Path(f"{dated}{f'-{number}' if number > 1 else ''}{suffix}")).exists()
+    )
 
 
 def native_name(path: Path | str) -> str:

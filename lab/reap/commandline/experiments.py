@@ -2,13 +2,13 @@
 
 import shlex
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import unused
 from reap.commandline import reporting
 from reap.commandline.progress import Bar
 from reap.experiment.folder import Folder
@@ -78,7 +78,7 @@ def decorated_by(verb: _Verb, *decorators: Callable[[Any], Any]) -> _Verb:
 
 def new_folder(command: list[str]) -> Path:
     """Where an experiment is kept for which no folder was named."""
-    return Path(f"reap-{reporting.name_of(command)}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    return unused(f"reap-{reporting.name_of(command)}")
 
 
 def reopened(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:

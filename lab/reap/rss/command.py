@@ -1,11 +1,11 @@
 """`reap rss`: what resident memory consists of, over time."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from reap.base.files import unused
 from reap.commandline import servers
 from reap.commandline.redact import redacting
 from reap.server import words as server_words
@@ -107,7 +107,7 @@ def rss(
     reporting.require_file(output)
     reporting.require_file(record)
     name = f"pid{pid}" if pid is not None else reporting.name_of(list(command))
-    path = output or Path(f"reap-rss-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.csv")
+    path = output or unused(f"reap-rss-{name}", ".csv")
     if pid is not None:
         watching.require_process(pid, interval)
         with watching.rows(path, force=force) as file, steps.Live() as live:

@@ -1,6 +1,5 @@
 """`reap demo`: the whole answer for three programs that everybody has."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -34,6 +33,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
 
     from reap.answer import files
     from reap.answer.records import Answer
+    from reap.base.files import unused
     from reap.commandline import reporting
     from reap.commandline.experiments import Terminal
     from reap.commandline.progress import Bar
@@ -46,7 +46,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     from reap.run.terminal import render_diagnosis, render_overview
     from reap.workloads import preparation
 
-    place = (output or Path(f"reap-demo-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
+    place = (output or unused("reap-demo")).absolute()
     allocators, missing = experiments.choose(None)
     if missing:
         click.echo(missing, err=True)

@@ -3,12 +3,11 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import write_safely
+from reap.base.files import unused, write_safely
 from reap.commandline import reporting
 from reap.launch.host import machine, memory
 from reap.rss import run as residence
@@ -82,7 +81,7 @@ def _require(asked: Asked) -> None:
 
 def _new_file(asked: Asked) -> Path:
     name = f"pid{asked.pid}" if asked.pid is not None else reporting.name_of(list(asked.command))
-    return Path(f"reap-soak-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.csv")
+    return unused(f"reap-soak-{name}", ".csv")
 
 
 def _observed(asked: Asked, seconds: float, file: TextIO) -> tuple[Residence | None, ReapError | None]:

@@ -4,13 +4,13 @@ from __future__ import annotations  # what is imported late stands in annotation
 
 import os
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import unused
 from reap.commandline import groups
 from reap.sweep import places as elsewhere
 from reap.sweep.places import Places
@@ -201,7 +201,7 @@ def _begun(
     allocators += more
     plan = studying.plan(mode, _named(workloads), [each.name for each in allocators])
     plan = msgspec.structs.replace(plan, added=[_absolute(each) for each in added])
-    place = (output or Path(f"reap-{studying.NAME}-{datetime.now(UTC):%Y%m%d-%H%M%S}")).absolute()
+    place = (output or unused(f"reap-{studying.NAME}")).absolute()
     folder.begin(place, plan)
     if missing:
         click.echo(f"left out: {', '.join(each.name for each in missing)}", err=True)

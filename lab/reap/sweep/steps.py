@@ -4,13 +4,12 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import write_safely
+from reap.base.files import unused, write_safely
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
@@ -88,8 +87,7 @@ def _require(asked: Asked) -> None:
 
 
 def _created(asked: Asked, made: Sweep, name: str) -> SweepFolder:
-    place = Path(f"reap-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
-    return SweepFolder.create(asked.output or place, made)
+    return SweepFolder.create(asked.output or unused(f"reap-{name}"), made)
 
 
 def _answered(asked: Asked, opened: SweepFolder) -> int:

@@ -5,7 +5,6 @@ import shlex
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from reap.allocators.records import DEFAULT, Allocator
 from reap.answer import files
 from reap.answer.records import Answer, Report
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import STANDARD_OUTPUT, write_safely
+from reap.base.files import STANDARD_OUTPUT, unused, write_safely
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
@@ -150,7 +149,7 @@ def folder(
             "name a command after --, or a process with --pid", "reap wall -- CMD", ExitCode.USAGE
         )
     name = reporting.name_of(list(command)) if command else str(pid)
-    path = output or Path(f"reap-wall-{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    path = output or unused(f"reap-wall-{name}")
     try:
         path.mkdir(mode=0o700, exist_ok=force)
     except FileExistsError as error:

@@ -15,7 +15,7 @@ from reap.answer.json import encode, write_json
 from reap.answer.records import SCHEMA
 from reap.base import files
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import read_back, write_safely
+from reap.base.files import read_back, unused, write_safely
 from reap.base.records import Estimate, exactly
 from reap.run.parts import read_json
 
@@ -197,3 +197,14 @@ def test_a_file_of_ours_is_read_back_or_told(tmp_path: Path) -> None:
         assert told.value.hint == "make it again"
     with pytest.raises(ReapError, match="cannot be read"):
         read_back(tmp_path, Estimate, "")
+
+
+def test_two_results_of_one_second_have_names_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = []
+    for _ in range(5):
+        path = unused("reap-perl", ".csv")
+        path.write_text("")
+        made.append(path.name)
+    assert len(set(made)) == 5
+    assert all(name.startswith("reap-perl-") and name.endswith(".csv") for name in made)
