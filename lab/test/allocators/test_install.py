@@ -402,6 +402,7 @@ def test_dlmalloc_from_the_registry(tmp_path):
         str(tmp_path / "c"),
         "-a",
         "glibc,dlmalloc",
+        "--details",
         "--",
         "perl",
         "-e",

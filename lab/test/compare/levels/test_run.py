@@ -17,7 +17,7 @@ from reap.allocators import catalog
 from reap.base.errors import ReapError
 from reap.base.records import exactly
 from reap.compare.levels import run as levels_run
-from reap.experiment import arms, pairing
+from reap.experiment import arms
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE
 from reap.experiment.specify import Conditions, specify
@@ -292,11 +292,3 @@ def test_littered_arms_run_at_the_same_time_where_asked_for_and_each_by_its_own_
     naive = result.arm("naive", "glibc", "adv3")
     assert naive.littered
     assert 0.2 < naive.slowdown["cpu"].ratio.value < 20
-
-
-def test_many_littered_arms_do_not_share_a_core(tmp_path):
-    how = fragmented(layouts=2, naive_environment={"NAIVE": "1"})
-    with Folder.create(tmp_path / "e", spec_of("glibc", how, pairing="auto")) as folder:
-        settled = pairing.settle(folder, 13, list, print)
-    assert settled.method == "sequential"
-    assert "a round has 13 runs" in settled.reason

@@ -240,7 +240,7 @@ def check_preload() -> str:
         "-fno-builtin-malloc",
         "-fasynchronous-unwind-tables",
     ]
-    words += [f"-I{PRELOAD / 'common'}", f"-I{PRELOAD / 'unwind'}"]
+    words += [f"-I{PRELOAD / 'common'}", f"-I{PRELOAD / 'unwind'}", f"-I{PRELOAD.parent / 'format'}"]
     return compiled(
         "libreap-unwind-check.so",
         [
