@@ -65,7 +65,7 @@ AttachedFile::AttachedFile(std::string path, bool from_start)
 }
 
 void AttachedFile::begin() {
-    const std::lock_guard held(changing_);
+    const std::scoped_lock held(changing_);
     header_.start_ticks = header_.start_monotonic_ns = ticks_now(REAP_CLOCK_MONOTONIC_NS);
     timespec today{};
     clock_gettime(CLOCK_REALTIME, &today);
@@ -75,18 +75,18 @@ void AttachedFile::begin() {
 }
 
 void AttachedFile::end(uint64_t time_ns) {
-    const std::lock_guard held(changing_);
+    const std::scoped_lock held(changing_);
     header_.end_ticks = header_.end_monotonic_ns = time_ns;
     write_header();
 }
 
 uint32_t AttachedFile::add_image() {
-    const std::lock_guard held(changing_);
+    const std::scoped_lock held(changing_);
     return header_.next_image++;
 }
 
 uint32_t AttachedFile::take_block(reap_block_kind kind) {
-    const std::lock_guard held(changing_);
+    const std::scoped_lock held(changing_);
     const bool full = header_.max_blocks != 0 && header_.next_block >= header_.max_blocks;
     if (kind == REAP_BLOCK_COUNTS || !full) return header_.next_block++;
     if (header_.stop_reason == REAP_STOP_NONE) {
@@ -102,7 +102,7 @@ void AttachedFile::write(uint32_t block, const std::vector<unsigned char> &bytes
 }
 
 void AttachedFile::summarise(uint32_t image, const AttachSummary &summary) {
-    const std::lock_guard held(changing_);
+    const std::scoped_lock held(changing_);
     summaries_[image] = summary;
     AttachSummary all{};
     for (const auto &[number, each] : summaries_) {

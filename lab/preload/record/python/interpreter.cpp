@@ -131,7 +131,8 @@ bool PythonInterpreter::check(uint64_t state) const noexcept {
         // Both lie within the words that are read here.
         const uint16_t kind = at.frame_owner != 0 ? at.frame_owner : at.frame_entry;
         if (!read_word(frame + (kind & ~7U), word)) return false;
-        if (!(at.frame_owner != 0 && is_of_c(at, frame)) && !check_code(frame)) return false;
+        const bool of_c = at.frame_owner != 0 && is_of_c(at, frame);
+        if (!of_c && !check_code(frame)) return false;
         if (!read_word(frame + at.frame_previous, frame)) return false;
     }
     return true;
