@@ -1,0 +1,90 @@
+// symbols/symbols.h, on this program itself: what Python tests of whole recordings see of it is far from
+// here.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "symbols/symbols.h"
+
+namespace symbols_test {
+
+// NOLINTNEXTLINE(readability-identifier-naming): what Rust's older mangling makes of server::main
+extern "C" [[gnu::noinline, gnu::used]] int _ZN6server4main17h0123456789abcdefE() { return 1; }
+
+[[gnu::noinline, gnu::used]] int function_of_this_program(int number) { return number + std::rand(); }
+
+} // namespace symbols_test
+
+namespace {
+
+using reap::native::Symbolizer;
+
+const std::string itself = "/proc/self/exe";
+const std::string mangled = "_ZN12symbols_test24function_of_this_programEi";
+
+TEST(Symbolizer, FindsAFunctionByItsNameAndBack) {
+    Symbolizer symbols;
+    const auto found = symbols.named(itself, {mangled});
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].first, mangled);
+    const auto [begin, end] = found[0].second;
+    ASSERT_LT(begin, end);
+    EXPECT_EQ(symbols.function(itself, begin), "symbols_test::function_of_this_program(int)");
+    EXPECT_EQ(symbols.function(itself, end - 1), "symbols_test::function_of_this_program(int)");
+    EXPECT_EQ(symbols.address_at(itself, symbols.offset_at(itself, begin)), begin);
+    const auto ranges = symbols.functions(itself, {mangled.substr(0, 20) + "*"});
+    EXPECT_TRUE(std::ranges::any_of(ranges, [&](const auto &range) { return range.begin == begin; }));
+}
+
+TEST(Symbolizer, DemanglesRust) {
+    Symbolizer symbols;
+    const auto found = symbols.named(itself, {"_ZN6server4main17h0123456789abcdefE"});
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(symbols.function(itself, found[0].second.begin), "server::main");
+}
+
+TEST(Symbolizer, KnowsTheLineOfAFunctionWhereThereIsDebugInformation) {
+    Symbolizer symbols;
+    const auto found = symbols.named(itself, {mangled});
+    ASSERT_EQ(found.size(), 1U);
+    const auto &frames = symbols.resolve(itself, found[0].second.begin);
+    ASSERT_FALSE(frames.empty());
+    EXPECT_NE(frames.back().function.find("function_of_this_program"), std::string::npos);
+    if (!frames.back().file.empty()) {
+        EXPECT_TRUE(frames.back().file.ends_with("symbols_test.cpp"));
+        EXPECT_GT(frames.back().line, 10);
+    }
+    EXPECT_EQ(&symbols.resolve(itself, found[0].second.begin), &frames); // looked up once
+}
+
+TEST(Symbolizer, FindsTheSlotOfAnImportedFunction) {
+    Symbolizer symbols;
+    const auto slots = symbols.slots(itself, "rand");
+    for (const std::uint64_t slot : slots) EXPECT_EQ(symbols.imported(itself, slot), "rand");
+    EXPECT_TRUE(symbols.slots(itself, "no_function_has_this_name").empty());
+    EXPECT_EQ(symbols.imported(itself, 1), "");
+}
+
+TEST(Symbolizer, KnowsWhereAnAllocatorsOwnCodeIs) {
+    Symbolizer symbols;
+    const auto found = symbols.malloc_ranges("/lib/x86_64-linux-gnu/libc.so.6");
+    ASSERT_FALSE(found.empty());
+    EXPECT_LT(found[0].begin, found[0].end);
+    EXPECT_TRUE(symbols.malloc_ranges(itself).empty());
+}
+
+TEST(Symbolizer, HasNoNamesOfWhatIsNoElfFile) {
+    Symbolizer symbols;
+    for (const std::string path : {"/no/such/file", "/etc/passwd"}) {
+        EXPECT_EQ(symbols.function(path, 1), "");
+        ASSERT_EQ(symbols.resolve(path, 1).size(), 1U);
+        EXPECT_EQ(symbols.resolve(path, 1)[0].function, "");
+        EXPECT_TRUE(symbols.named(path, {mangled}).empty());
+        EXPECT_TRUE(symbols.malloc_ranges(path).empty());
+    }
+}
+
+} // namespace
