@@ -31,9 +31,9 @@ Bytes block_of_events(std::mt19937 &random) {
         payload.insert(payload.end(), buffer, reap::format::put_varint(buffer, value));
     };
     while (payload.size() < REAP_PAYLOAD_BYTES - 200) {
-        const unsigned tag = random() % 10;
+        const auto tag = static_cast<unsigned>(random() % 10);
         if (tag == REAP_TAG_END) {
-            const unsigned length = random() % 50;
+            const auto length = static_cast<unsigned>(random() % 50);
             payload.push_back(REAP_TAG_SAMPLE);
             payload.push_back(static_cast<unsigned char>(length));
             for (unsigned i = 0; i < length; ++i) payload.push_back(static_cast<unsigned char>(random()));
@@ -60,8 +60,10 @@ Bytes trace_of(std::mt19937 &random, unsigned blocks) {
     for (unsigned i = 0; i < blocks; ++i) {
         Bytes block = block_of_events(random);
         if (i % 5 == 1) block[4] = REAP_BLOCK_DEFINITIONS;
-        if (i % 5 == 2) block[100 + random() % 60000] ^= 1u << random() % 8; // perhaps unreadable
-        if (i % 5 == 3) block[44] = 1, block[45] = 0, block[46] = 0;         // shorter than its records
+        if (i % 5 == 2)
+            block[100 + random() % 60000] ^=
+                static_cast<unsigned char>(1u << random() % 8);      // perhaps unreadable
+        if (i % 5 == 3) block[44] = 1, block[45] = 0, block[46] = 0; // shorter than its records
         trace.insert(trace.end(), block.begin(), block.end());
     }
     return trace;
@@ -112,14 +114,14 @@ TEST(Columns, WhatDoesNotFitTogetherIsRefused) {
     ASSERT_EQ(out, trace);
     for (int i = 0; i < 150; ++i) {
         Columns other = columns;
-        for (unsigned changes = 1 + random() % 3; changes > 0; --changes) {
+        for (auto changes = 1 + random() % 3; changes > 0; --changes) {
             Bytes &column = other[random() % kColumns];
             if (column.empty() || random() % 4 == 0) {
                 column.push_back(static_cast<unsigned char>(random()));
             } else if (random() % 4 == 0) {
                 column.resize(random() % column.size());
             } else {
-                column[random() % column.size()] ^= 1u << random() % 8;
+                column[random() % column.size()] ^= static_cast<unsigned char>(1u << random() % 8);
             }
         }
         (void)join_columns(other, out.data(), out.size()); // within its bounds

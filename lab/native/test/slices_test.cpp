@@ -129,7 +129,9 @@ TEST(CallSlices, TellsThreadsApartAndAddsUpToTheTree) {
         EXPECT_EQ(sums, read.tree.own[measure]);
     }
     for (const auto &[key, value] : read.of(CallTree::kBytes)) {
-        if (std::get<1>(key) == 1) EXPECT_EQ(std::get<2>(key), read.node(2));
+        if (std::get<1>(key) == 1) {
+            EXPECT_EQ(std::get<2>(key), read.node(2));
+        }
     }
 }
 
