@@ -37,6 +37,13 @@ template <class Chunks>
 struct ReapOwner : ThreadSlot {
     explicit ReapOwner() = default;
     explicit ReapOwner(const auto &upstream) : chunks(upstream) {}
+
+    /// What the reap tries before it looks for room.
+    template <class Use>
+    void take_returned(Use use) noexcept {
+        returned.take_all(use);
+    }
+
     [[no_unique_address]] Chunks chunks;
     alignas(64) ReturnStack<> returned; // written by other threads: a cache line of its own
 };
@@ -122,10 +129,7 @@ class OwnedChunks {
     /// What a reap tries before it looks for room.
     template <class Use>
     void take_returned(Use use) noexcept {
-        if constexpr (requires { typename Owner::Group; })
-            owner_->take_returned(use);
-        else
-            owner_->returned.take_all(use);
+        owner_->take_returned(use);
     }
 
     /// What the owner keeps for the group of a chunk's bytes that contains the object: an Owner::Group.

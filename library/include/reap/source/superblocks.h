@@ -222,7 +222,7 @@ class Superblocks {
 
     void give(std::byte *data, unsigned order) noexcept {
         Superblock *const superblock = superblock_of(data);
-        auto grain = static_cast<std::size_t>(data - reinterpret_cast<std::byte *>(superblock)) / smallest;
+        std::size_t grain = grain_of(data);
         // The shadow's grains are never free, so coalescing stops before it.
         for (; order + 1 < orders; ++order) {
             const std::size_t buddy = grain ^ (std::size_t{1} << order);

@@ -1,39 +1,25 @@
 // layer/thread/return_stack.h: every order of the steps of two and three threads.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <gtest/gtest.h>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "handed.h"
 #include "interleave.h"
 #include "reap/layer/thread/return_stack.h"
 
 namespace {
 
+using handed::Object;
+using handed::object_at;
+using handed::Result;
+using handed::thorough;
 using interleave::Explorer;
 using interleave::Plain;
 using reap::detail::ReturnStack;
-
-// The code is the same in all builds: the longest runs are made in one.
-constexpr bool thorough = !reap::checked;
-
-/// An object that is handed from thread to thread.
-struct Object {
-    alignas(void *) std::array<std::byte, 16> memory{}; // first: the stack's link comes here
-    std::size_t size = 16;
-    int taken = 0;
-    Plain contents;
-};
-Object &object_at(void *memory) { return *static_cast<Object *>(memory); }
-
-struct Result {
-    std::size_t orders;
-    std::string found;
-};
 
 /// Some threads push, each so many; the owner takes so often meanwhile, and once afterwards.
 template <template <class> class Atomic>
@@ -42,12 +28,7 @@ Result push_and_take(const std::vector<std::size_t> &pushers, int takes) {
     Explorer explorer(threads);
     std::optional<ReturnStack<Atomic>> stack;
     std::vector<std::vector<Object>> objects;
-    const auto take = [&] {
-        stack->take_all([](void *memory) {
-            object_at(memory).contents.write();
-            ++object_at(memory).taken;
-        });
-    };
+    const auto take = [&] { stack->take_all(handed::take); };
     std::vector<std::function<void()>> bodies;
     bodies.reserve(threads);
     for (std::size_t number = 0; number < pushers.size(); ++number) {
@@ -71,9 +52,7 @@ Result push_and_take(const std::vector<std::size_t> &pushers, int takes) {
         bodies,
         [&] {
             take();
-            for (const auto &mine : objects)
-                for (const Object &object : mine)
-                    if (object.taken != 1) explorer.report("an object that was not taken once");
+            handed::expect_taken_once(explorer, objects);
         });
     return {orders, explorer.found()};
 }
