@@ -97,6 +97,17 @@ def folder_for_programs(prefix: str) -> Iterator[Path]:
         yield folder
 
 
+def beginning(path: Path, count: int) -> bytes:
+    """So many first bytes of a regular file; none of one that cannot be read, or of a pipe: it would wait."""
+    if not path.is_file():
+        return b""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(count)
+    except OSError:
+        return b""
+
+
 def unused(stem: str, suffix: str = "") -> Path:
     """A name here with the time of day, for results without one; two of one second have different ones."""
     dated = f"{stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}"

@@ -35,42 +35,47 @@ def render_verdict(console: Console, comparison: Comparison) -> None:
     ends = [each for each in last if each]
     console.print(headline)
     said = [headline.plain, *ends, *(["!"] if comparison.notes else [])]
-    room = SCREEN - sum(_height(console, each) for each in said)
+    lines = SCREEN - sum(_height(console, each) for each in said)
     effects = words.verdict(comparison)
-    if sum(_height(console, each) for each in effects) > room:
+    if sum(_height(console, each) for each in effects) > lines:
         effects = [words.of_side(side, comparison) for side in words.by_time(comparison)]
-        room -= 1
-    shown = _that_fit(console, effects, room)
+        lines -= 1
+    shown = _that_fit(console, effects, lines)
     for each in shown:
         line(console, each)
     if left := len(effects) - len(shown):
         line(console, f"... and {left} more: --details", "dim")
     for each in ends:
         line(console, each, "dim")
-    room -= sum(_height(console, each) for each in shown)
-    notes_that_fit(console, comparison.notes, room + 1)
+    lines -= sum(_height(console, each) for each in shown)
+    notes_that_fit(console, comparison.notes, lines + 1)
 
 
-def notes_that_fit(console: Console, every: Sequence[str], room: int) -> None:
+def notes_that_fit(console: Console, every: Sequence[str], lines: int) -> None:
     """Print as many as there are lines for, and how many more there are."""
-    all_fit = sum(_height(console, each) for each in every) <= room
-    said = every if all_fit else _that_fit(console, every, room - 1)
+    all_fit = sum(_height(console, each) for each in every) <= lines
+    said = every if all_fit else _that_fit(console, every, lines - 1)
     notes(console, said)
     if left := len(every) - len(said):
         notes(console, [f"{units.number(left, 'more note' if said else 'note')}: --details"])
 
 
+def height(console: Console, text: Text) -> int:
+    """Lines that it takes, indented."""
+    return len(text.wrap(console, max(1, console.width - 2)))
+
+
 def _height(console: Console, text: str) -> int:
-    """Lines that it takes, indented and as a note."""
-    return len(Text(f"! {printable(text)}").wrap(console, max(1, console.width - 2)))
+    """The same as a note."""
+    return height(console, Text(f"! {printable(text)}"))
 
 
-def _that_fit(console: Console, texts: Sequence[str], room: int) -> list[str]:
-    """The first of them that take no more lines than there is room for."""
+def _that_fit(console: Console, texts: Sequence[str], lines: int) -> list[str]:
+    """The first of them that take no more lines than are left."""
     fitting = []
     for each in texts:
-        room -= _height(console, each)
-        if room < 0:
+        lines -= _height(console, each)
+        if lines < 0:
             break
         fitting.append(each)
     return fitting

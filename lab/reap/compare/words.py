@@ -72,8 +72,8 @@ def by_time(comparison: Comparison) -> list[Side]:
 
 def why(comparison: Comparison) -> str:
     """What the verdict rests on: the rounds, how they were paired, and their noise."""
-    cpu = next((metric for metric in (analyse.PER_REQUEST, "cpu") if metric in comparison.noise), "")
-    noise = phrases.noise(comparison, cpu)
+    cpu = analyse.cpu_time(comparison.noise)
+    noise = phrases.noise(comparison, cpu.metric) if cpu else ""
     return f"{rounds(comparison)}, {_HOW[comparison.pairing.method]}{f'; {noise}' if noise else ''}."
 
 

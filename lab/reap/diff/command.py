@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import beginning
 from reap.commandline.redact import redacting
 
 if TYPE_CHECKING:
@@ -89,14 +90,8 @@ def diff(
 
 
 def _is_report(file: Path) -> bool:
-    """Whether a file begins like JSON; no recording does."""
-    if not file.is_file():  # a pipe would be waited for
-        return False
-    try:
-        with file.open("rb") as stream:
-            return stream.read(64).lstrip().startswith(b"{")
-    except OSError:
-        return False  # the reader of recordings says why
+    """Whether a file begins like JSON; no recording does. Its reader refuses what is no file."""
+    return beginning(file, 64).lstrip().startswith(b"{")
 
 
 def _diff_reports(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reap.base.errors import ReapError
+from reap.base.files import beginning
 from reap.recording.analyse.calls import Calls
 from reap.show.analyse import pprof
 
@@ -36,14 +37,10 @@ def lines(path: Path, recorded_at: float) -> list[str]:
 
 def profile_of(file: Path) -> Calls | None:
     """The stacks of a heap profile of pprof; None where the file is none. Throws ReapError."""
-    if not file.is_file():  # a pipe would be waited for
+    if not file.is_file() or not pprof.is_profile(beginning(file, 2), file.name):
         return None
     try:
-        with file.open("rb") as stream:
-            head = stream.read(2)
-            if not pprof.is_profile(head, file.name):
-                return None
-            data = head + stream.read()
+        data = file.read_bytes()
     except OSError:
         return None  # the reader of recordings says why
     try:

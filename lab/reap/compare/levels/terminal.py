@@ -14,7 +14,7 @@ from reap.compare import words as compared
 from reap.compare.levels import words
 from reap.compare.levels.judge import FragmentVerdict
 from reap.compare.levels.records import Fragmented
-from reap.compare.terminal import SCREEN, notes_that_fit
+from reap.compare.terminal import SCREEN, height, notes_that_fit
 from reap.draw.terminal import notes
 from reap.experiment.records import Ratio
 
@@ -33,12 +33,8 @@ def render_verdict(console: Console, result: Fragmented, verdict: FragmentVerdic
     console.print(Text("Verdict: ", style="bold") + Text(verdict.headline, style=style))
     paragraph = Text(printable(verdict.paragraph))
     console.print(Padding(paragraph, (0, 0, 0, 2)))
-    room = (
-        SCREEN
-        - 1
-        - sum(len(each.wrap(console, max(1, console.width - 2))) for each in [*warnings, paragraph])
-    )
-    notes_that_fit(console, [*words.problems(result), *result.notes], room)
+    lines = SCREEN - 1 - sum(height(console, each) for each in [*warnings, paragraph])
+    notes_that_fit(console, [*words.problems(result), *result.notes], lines)
 
 
 def render_tables(console: Console, result: Fragmented, verdict: FragmentVerdict) -> None:
