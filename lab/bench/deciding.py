@@ -1,7 +1,7 @@
 """Whether comparisons are right: false positives, coverage, width, detection, bias, and hyperfine beside it.
 
     .venv/bin/python lab/bench/deciding.py [--resamples N] [--live N] [--trials N] [--rounds N]
-        [--keep FILE [--seconds S]] [PART...]
+        [--keep FILE [--seconds S]] [--hog] [PART...]
 
 Parts, all of them without any:
 
@@ -15,6 +15,7 @@ Parts, all of them without any:
 - hyperfine: the two commands of `detect` in hyperfine and in reap, in turn, a tenth as often.
 
 Each part prints a row or two as it ends. The machine's load is part of the result, so it is printed. With
+--hog another process keeps one core busy half of the time, as the bar of `detect` has it. With
 --keep each trial of `live`, `detect` and `bias` is appended to FILE when it ends, and none of those is rerun:
 hours of them can be made in parts of S seconds. Rows are of all trials in FILE.
 
@@ -38,6 +39,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+import pairing
 import sequential as stopping
 from scipy.special import betaincinv, stdtrit
 
@@ -338,10 +340,12 @@ def main() -> int:
     words.add_argument("--rounds", type=int, default=12)
     words.add_argument("--keep", type=Path)
     words.add_argument("--seconds", type=float, default=math.inf)
+    words.add_argument("--hog", action="store_true")
     words.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], default=[])
     asked = words.parse_args()
     asked.made = Trials(asked.keep, asked.seconds)
-    bad = missed(asked.parts or list(PARTS), asked)
+    with pairing.hog(quiet=not asked.hog):
+        bad = missed(asked.parts or list(PARTS), asked)
     print(f"the bar is missed: {', '.join(bad)}" if bad else "every bar is held")
     return 1 if bad else 0
 

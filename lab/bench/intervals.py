@@ -33,7 +33,7 @@ def left_out(pairs: Sequence[float], resamples: int, seed: int = 1) -> tuple[dic
         rounds = [math.exp(chance.choice((-1, 1)) * chance.choice(logs)) for _ in range(LOOKS[-1])]
         wrong = []
         for look in LOOKS:
-            found = statistics.interval(rounds[:look])
+            found = statistics.typical(rounds[:look])
             if not found.low <= 1 <= found.high:
                 wrong.append(look)
                 missed[look] += 1
