@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from reap.experiment import ranks, sequential, statistics
+from reap.base import ranks
+from reap.experiment import sequential, statistics
 
 RECORDED = Path(__file__).parents[1] / "test" / "intervals"
 NORMAL = float(ndtri(0.975))

@@ -4,7 +4,7 @@ Runs of one round were made side by side, so that what disturbs the machine dist
 taken within the round, and the rounds are the sample. Ratios are compared as logarithms: doubled and halved
 then cancel out.
 
-Of rounds the ratio is that of a typical one, with an interval by ranks (`reap.experiment.ranks`), which a
+Of rounds the ratio is that of a typical one, with an interval by ranks (`reap.base.ranks`), which a
 disturbed round hardly moves; of few rounds, and where a mean is meant, the geometric mean with Student's t.
 Both are right at any fixed number of rounds; where the number follows from the results they are widened
 (`reap.experiment.sequential`). A percentile bootstrap, widened for few rounds, left the truth out too often:
@@ -15,8 +15,9 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from reap.base import ranks
 from reap.base.records import Estimate
-from reap.experiment import ranks, sequential
+from reap.experiment import sequential
 from reap.experiment.metrics import Metric
 from reap.experiment.records import Ratio, Spread, Verdict
 

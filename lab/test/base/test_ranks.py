@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reap.experiment import ranks, sequential, statistics
+from reap.base import ranks
+from reap.experiment import sequential, statistics
 
 NORMAL = 1.959964
 """Standard deviations of 95 %."""
