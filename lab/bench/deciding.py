@@ -37,7 +37,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
+import keeping
 import sequential as stopping
 from scipy.special import betaincinv, stdtrit
 
@@ -98,8 +98,7 @@ class Trials:
 
     def __init__(self, file: Path | None, seconds: float) -> None:
         self._file, self._until = file, time.monotonic() + seconds
-        kept = file.read_bytes().splitlines() if file and file.exists() else []
-        self._made = [msgspec.json.decode(line, type=Trial) for line in kept]
+        self._made = keeping.resume(file, Trial) if file else []
 
     def of(self, part: str, name: str, make: Callable[[], Comparison]) -> Trial | None:
         """That trial, which is made unless it is there; None where there is no time left for it."""
@@ -118,8 +117,7 @@ class Trials:
         )
         self._made.append(made)
         if self._file is not None:
-            with self._file.open("ab") as file:
-                file.write(msgspec.json.encode(made) + b"\n")
+            keeping.append(self._file, made)
         return made
 
     def several(self, part: str, count: int, make: Callable[[], Comparison]) -> list[Trial]:
