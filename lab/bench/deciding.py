@@ -38,10 +38,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
+import intervals
+import keeping
 import pairing
 import sequential as stopping
-from scipy.special import betaincinv, stdtrit
+from scipy.special import stdtrit
 
 from reap.allocators import catalog
 from reap.base.records import Record
@@ -100,8 +101,7 @@ class Trials:
 
     def __init__(self, file: Path | None, seconds: float) -> None:
         self._file, self._until = file, time.monotonic() + seconds
-        kept = file.read_bytes().splitlines() if file and file.exists() else []
-        self._made = [msgspec.json.decode(line, type=Trial) for line in kept]
+        self._made = keeping.resume(file, Trial) if file else []
 
     def of(self, part: str, name: str, make: Callable[[], Comparison]) -> Trial | None:
         """That trial, which is made unless it is there; None where there is no time left for it."""
@@ -120,8 +120,7 @@ class Trials:
         )
         self._made.append(made)
         if self._file is not None:
-            with self._file.open("ab") as file:
-                file.write(msgspec.json.encode(made) + b"\n")
+            keeping.append(self._file, made)
         return made
 
     def several(self, part: str, count: int, make: Callable[[], Comparison]) -> list[Trial]:
@@ -133,16 +132,6 @@ def load(trials: Sequence[Trial]) -> str:
     """What else ran here."""
     loads = sorted(each.load for each in trials)
     return f"load {loads[0]:.1f} to {loads[-1]:.1f} on {os.cpu_count()} cores"
-
-
-def at_most(count: int, of: int) -> float:
-    """The upper end of the two-sided binomial 95 % CI (Clopper and Pearson)."""
-    return 1.0 if count == of else float(betaincinv(count + 1, of - count, 0.975))
-
-
-def at_least(count: int, of: int) -> float:
-    """Its lower end."""
-    return 0.0 if count == 0 else float(betaincinv(count, of - count + 1, 0.025))
 
 
 def resampled(asked: argparse.Namespace) -> bool:
@@ -175,11 +164,11 @@ def live(asked: argparse.Namespace) -> bool:
     inside = sum(each.ratio.ratio.low <= 1 <= each.ratio.ratio.high for each in made)
     print(
         f"live       perl against itself, {len(made)} of {asked.live} times ({load(made)}): {wrong} false "
-        f"positives (95 % CI up to {at_most(wrong, len(made)):.1%}); the interval holds 1 in {inside}; "
-        f"{statistics.median(each.rounds for each in made):g} rounds in the median",
+        f"positives (95 % CI up to {intervals.at_most(wrong, len(made)):.1%}); the interval holds 1 in "
+        f"{inside}; {statistics.median(each.rounds for each in made):g} rounds in the median",
         flush=True,
     )
-    return at_least(wrong, len(made)) <= 0.05
+    return intervals.at_least(wrong, len(made)) <= 0.05
 
 
 def detect(asked: argparse.Namespace) -> bool:
@@ -199,8 +188,8 @@ def detect(asked: argparse.Namespace) -> bool:
     late = seconds[math.ceil(0.95 * len(seconds)) - 1]
     print(
         f"detect     5 % more of 0.3 s, {len(made)} of {asked.trials} times ({load(made)}): found within "
-        f"{SECONDS:g} s in {found} (95 % CI from {at_least(found, len(made)):.1%}), and in the end in "
-        f"{len(ever)}; seconds: median {statistics.median(seconds):.1f}, 95th percentile {late:.1f}; error "
+        f"{SECONDS:g} s in {found} (95 % CI from {intervals.at_least(found, len(made)):.1%}), and in the end "
+        f"in {len(ever)}; seconds: median {statistics.median(seconds):.1f}, 95th percentile {late:.1f}; error "
         f"in the median {statistics.median(errors):.2%}",
         flush=True,
     )
