@@ -189,8 +189,8 @@ def detect(asked: argparse.Namespace) -> bool:
     print(
         f"detect     5 % more of 0.3 s, {len(made)} of {asked.trials} times ({load(made)}): found within "
         f"{SECONDS:g} s in {found} (95 % CI from {intervals.at_least(found, len(made)):.1%}), and in the end "
-        f"in {len(ever)}; seconds: median {statistics.median(seconds):.1f}, 95th percentile {late:.1f}; error "
-        f"in the median {statistics.median(errors):.2%}",
+        f"in {len(ever)}; seconds: median {statistics.median(seconds):.1f}, 95th percentile {late:.1f}; "
+        f"error in the median {statistics.median(errors):.2%}",
         flush=True,
     )
     return found >= 0.95 * len(made)
