@@ -138,8 +138,8 @@ def record(
         return _watch(command, timeout, output, watched)
     if written(context, ("max_cpu",)):
         raise ReapError(
-            "--max-cpu requires --pid or --via uprobe; of CMD about 500 allocations a second are sampled",
-            "leave it out",
+            "--max-cpu requires --pid or --via uprobe; a preloaded recorder counts each call",
+            "add --via uprobe, by which calls are counted in windows of time",
             ExitCode.USAGE,
         )
     reporting.require_file(output)
