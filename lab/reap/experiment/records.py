@@ -188,6 +188,9 @@ class Side(Record):
     """One sentence where this allocator could not be compared."""
     itself: bool = False
     """Whether the same file serves the program under the baseline, so that it is compared with itself."""
+    unpaired: float | None = None
+    """Of runs at the same time, what part of the longer run of a pair comes after the other's end, in the
+    median: it is not paired. None of other runs."""
 
 
 class Spread(Record):
