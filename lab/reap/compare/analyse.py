@@ -62,7 +62,7 @@ def to_control(ratio: Ratio, comparison: InRounds) -> Estimate:
         return ratio.ratio
     pairs = list(zip(ratio.pairs, noise.pairs, strict=False))
     if len(ratio.pairs) == len(noise.pairs) >= statistics.LEAST_ROUNDS and all(map(all, pairs)):
-        return statistics.interval([own / control for own, control in pairs], widening=comparison.widening)
+        return statistics.typical([own / control for own, control in pairs], widening=comparison.widening)
     held, between = ratio.ratio, noise.ratio
     return Estimate(value=held.value, low=held.low / between.high, high=held.high / between.low)
 

@@ -159,7 +159,7 @@ class Ratio(Record):
     value: float
     """Median of the allocator, in the unit."""
     ratio: Estimate
-    """Geometric mean of value / baseline over the rounds, with its 95 % CI; below 1 is less."""
+    """Value / baseline of a typical round, with its 95 % CI; below 1 is less."""
     pairs: list[float]
     """The ratio of every round, in order."""
     verdict: Verdict
