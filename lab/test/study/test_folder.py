@@ -228,3 +228,11 @@ def test_a_killed_study_goes_on_and_keeps_its_runs(tmp_path, monkeypatch):
     after, _ = read_runs(log)
     assert after[: len(before)] == before
     assert len(after) > len(before)
+
+
+@pytest.mark.parametrize("study", ["allocator-wall", "allocators", "ismm2026", "oopsla2002"])
+def test_every_study_takes_another_allocator(study, tmp_path):
+    place = str(tmp_path / "study")
+    done = reap("study", study, "--quick", "-o", place, "--allocator", "mine=/nonexistent/libmine.so")
+    assert (done.returncode, "libmine.so" in done.stderr) == (2, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
