@@ -94,6 +94,36 @@ TEST_F(RecentStacksTest, TwoStacksThatBeginAtTheSamePlaceAreKeptBoth) {
     EXPECT_EQ(found(), 5u);
     words[15] = 0x401002;
     EXPECT_EQ(found(), 3u);
+    known->recent.forget();
+    words[15] = 0x402002;
+    known->add_recent(start(), 1);
+    EXPECT_EQ(found(), 5u);
+    words[15] = 0x401002;
+    EXPECT_EQ(found(), 0u) << "forgotten, and not added again";
+}
+
+// The words of the callers by which a stack is found are four; these are compared alone.
+TEST(DeepRecentStack, IsNotFoundWithAnotherReturnAddressFurtherOut) {
+    constexpr size_t kDeep = 40;
+    constexpr size_t kBelow = 10; // frames below the known one
+    constexpr FrameRule kPlain{16, 0, Cfa::Rsp, SavedRbp::Unchanged};
+    const auto words = std::make_unique<uint64_t[]>(2 * kDeep + 2);
+    const auto known = std::make_unique<KnownStack>();
+    const auto at = [&](size_t word) { return reinterpret_cast<uint64_t>(&words[word]); };
+    for (size_t frame = kDeep; frame != 0; --frame) { // outermost first
+        const uint64_t pc = words[2 * frame - 1] = 0x400000 + frame;
+        known->append({at(2 * frame), pc, at(0), at(2 * frame + 2), kPlain},
+                      static_cast<uint32_t>(100 - frame));
+    }
+    const WalkStart start{at(2), words[1], &words[0]};
+    known->add_recent(start, kDeep - kBelow);
+    ASSERT_EQ(known->find_recent(start), 99u);
+    for (size_t frame = 6; frame <= kDeep; ++frame) {
+        ++words[2 * frame - 1];
+        EXPECT_EQ(known->find_recent(start), 0u) << frame;
+        --words[2 * frame - 1];
+    }
+    EXPECT_EQ(known->find_recent(start), 99u);
 }
 
 TEST_F(RecentStacksTest, AFrameOutsideAllModulesIsNotRemembered) {
