@@ -4,8 +4,8 @@
 
 A real Dask scheduler in a process of its own, a real driver with a real folder here, and real Dask workers,
 many to a process; only the rounds are imitated: each answers at once with the record of one that was run.
-Printed are CPU time per round and resident memory of scheduler and driver, after a tenth of the rounds and
-after all. The CPU time of the workers is that of the machines that measure, and is not counted.
+Printed are CPU time per round and resident memory of scheduler and driver, after each tenth of the rounds.
+The CPU time of the workers is that of the machines that measure, and is not counted.
 """
 
 import argparse
@@ -69,10 +69,10 @@ def resident(pid: int) -> float:
 
 
 class Meter(Listener):
-    """Looks at both processes when a tenth of the rounds has ended, and at the end."""
+    """Looks at both processes after each tenth of the rounds."""
 
     def __init__(self, rounds: int, scheduler: int) -> None:
-        self._at = [rounds // 10, rounds]
+        self._at = [rounds * tenths // 10 for tenths in range(1, 11)]
         self._pids = {"scheduler": scheduler, "driver": os.getpid()}
         self._begun = {name: cpu(pid) for name, pid in self._pids.items()}
         self.seen: list[dict[str, float]] = []

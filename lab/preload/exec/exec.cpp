@@ -208,7 +208,7 @@ bool find_in_path(const char *name, char (&found)[kMaxPath]) noexcept {
             memcpy(found, folders, width);
             found[width] = '/';
             memcpy(found + (width != 0 ? width + 1 : 0), name, length + 1);
-            if (syscall(SYS_access, found, X_OK) == 0) return true;
+            if (syscall(SYS_faccessat, AT_FDCWD, found, X_OK) == 0) return true;
         }
         if (folders[width] == '\0') return false;
         folders += width + 1;

@@ -13,8 +13,14 @@ namespace {
 
 constexpr int kMaxInterpreters = 5; // as many as the kernel follows
 constexpr size_t kHead = 4096;
-constexpr size_t kMaxDynamic = 64;
+#if defined(__x86_64__)
+constexpr Elf64_Half kMachine = EM_X86_64;
 constexpr const char *kLoader = "ld-linux-x86-64.so.2";
+#elif defined(__aarch64__)
+constexpr Elf64_Half kMachine = EM_AARCH64;
+constexpr const char *kLoader = "ld-linux-aarch64.so.1";
+#endif
+constexpr size_t kMaxDynamic = 64;
 constexpr const char *kForeignLoader = "ld-musl";
 constexpr const char *kLists[] = {"--list",    "--verify",        "--help",
                                   "--version", "--list-tunables", "--list-diagnostics"};
@@ -148,7 +154,7 @@ Kind kind_of(int directory, const char *path, char *const *argv) noexcept {
         if (elf) {
             Elf64_Ehdr header{};
             memcpy(&header, head, sizeof header);
-            const bool here = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
+            const bool here = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == kMachine;
             kind = here ? kind_by_loader(number, head, length) : Kind::Foreign;
         }
         close_quietly(number);

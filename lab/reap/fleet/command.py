@@ -62,8 +62,9 @@ def fleet(
     """Show what thousands of recordings allocate, by service, version, host or site.
 
     PATH is a folder, a pattern or a file: Parquet files that `reap export --to fleet` wrote, one for each
-    recording, or that --compact put together. A recording that is in several files counts once. Memory is
-    bounded, and nothing is fetched over the network.
+    recording, or that --compact put together. s3://BUCKET/PREFIX reads an S3-compatible store, with
+    the credentials of the environment; nothing else is fetched over the network. A recording that is in
+    several files counts once. Memory is bounded.
 
     --compare gives, for each site, the mean of two versions of a service and their difference with a 95 %
     confidence interval, over hosts or over recordings.

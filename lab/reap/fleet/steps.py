@@ -17,7 +17,7 @@ from reap.fleet import page as pages
 from reap.fleet import terminal
 from reap.fleet.analyse import compared
 from reap.fleet.records import By, Comparison, Fleet, Measure, Skipped
-from reap.fleet.run import files
+from reap.fleet.run import files, remote
 from reap.fleet.run.questions import Questions
 from reap.fleet.run.store import Store, opened
 from reap.launch.host import machine
@@ -66,7 +66,7 @@ def fleet(asked: Asked) -> int:
     return ExitCode.FAILED if skipped else ExitCode.OK
 
 
-def _read(store: Store, found: list[Path], asked: Asked) -> list[Skipped]:
+def _read(store: Store, found: list[Path | remote.Object], asked: Asked) -> list[Skipped]:
     with _compacted(asked.compact, force=asked.force) as keep, _progress(len(found)) as seen:
         return store.read(found, seen, keep)
 

@@ -1,15 +1,12 @@
 """`reap record`: record every allocation of a program into a file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from reap.commandline.label import LABEL, of_a_recording
 from reap.commandline.size import PERCENT, SIZE
-
-if TYPE_CHECKING:
-    from reap.native import AttachOutcome
 
 
 @click.command()
@@ -141,8 +138,8 @@ def record(
         return _watch(command, timeout, output, watched)
     if written(context, ("max_cpu",)):
         raise ReapError(
-            "--max-cpu requires --pid or --via uprobe; of CMD about 500 allocations a second are sampled",
-            "leave it out",
+            "--max-cpu requires --pid or --via uprobe; a preloaded recorder counts each call",
+            "add --via uprobe, by which calls are counted in windows of time",
             ExitCode.USAGE,
         )
     reporting.require_file(output)
@@ -177,7 +174,7 @@ _OF_A_PRELOAD = ("depth", "allocator", "python", "compress")
 def _attach(pid: int, seconds: float, output: Path | None, watched: dict[str, Any]) -> int:
     """Records a running process. Throws ReapError."""
     from reap.base.errors import ExitCode
-    from reap.commandline import reporting
+    from reap.commandline import recorded, reporting
     from reap.launch.process import attach as processes
     from reap.recording import attach as attaching
 
@@ -185,9 +182,8 @@ def _attach(pid: int, seconds: float, output: Path | None, watched: dict[str, An
     command = processes.command_of(pid)
     path = output or Path(f"{reporting.name_of(command) if command else f'pid{pid}'}.reap")
     outcome = attaching.attach(pid, seconds, path, **watched)
-    if outcome.ended:
-        click.echo(f"note: process {pid} ended while it was watched", err=True)
-    _say_watched(outcome, path)
+    recorded.say_attached(pid, outcome)
+    _say_written(path)
     return int(ExitCode.OK)
 
 
@@ -195,7 +191,7 @@ def _watch(
     command: tuple[str, ...], timeout: float | None, output: Path | None, watched: dict[str, Any]
 ) -> int:
     """Records a program from outside of it. Throws ReapError."""
-    from reap.commandline import reporting
+    from reap.commandline import recorded, reporting
     from reap.commandline.errors import complain
     from reap.launch import program as programs
     from reap.launch.records import Launch
@@ -213,24 +209,13 @@ def _watch(
         complain(lost)
         return reporting.say_end(found.command[0], lost.outcome, timeout)
     status = reporting.say_end(found.command[0], outcome, timeout)
-    _say_watched(seen, path)
+    recorded.say_watched(seen)
+    _say_written(path)
     return status
 
 
-def _say_watched(outcome: "AttachOutcome", path: Path) -> None:
-    """What watching cost, and where the recording is."""
-    from reap.base import units
+def _say_written(path: Path) -> None:
     from reap.commandline import reporting
 
-    if outcome.left_out:
-        why = "they ended within some tenths of a second, or no allocator that is known was found"
-        click.echo(
-            f"note: {units.many(outcome.left_out, 'child process', 'es')} not watched: {why}", err=True
-        )
-    click.echo(
-        f"each call that met a probe cost the process {units.duration(outcome.call_ns * 1e-9)}; "
-        f"all together {units.percent(outcome.overhead)} of its CPU time",
-        err=True,
-    )
     reporting.say_written("the recording", path)
     reporting.say_next(["reap", "show", str(path)])

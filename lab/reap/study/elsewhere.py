@@ -33,7 +33,7 @@ from reap.study.records import Mode
 from reap.sweep import cluster, plan, worker
 from reap.sweep.folder import SweepFolder, blocks
 from reap.sweep.places import Places
-from reap.sweep.records import Done, Kind, Program, Sweep, SweepCell
+from reap.sweep.records import Block, Done, Kind, Program, Sweep, SweepCell
 from reap.sweep.run import Driver
 from reap.workloads import card
 
@@ -76,7 +76,8 @@ class Elsewhere:
             else:
                 opened = stack.enter_context(SweepFolder.create(path, _sweep(ready, rounds)))
             for name, work in ready.items():
-                opened.ended |= {f"{name}/{_KIND}/{number}" for number in _whole(work, rounds)}
+                for number in _whole(work, rounds):
+                    opened.ended.add(Block(cell=name, kind=_KIND, round=number))
             client, count = stack.enter_context(self._places.client())
             made = cluster.Dask(client, opened.sweep, count, shared=self._places.shared, work=work_of_study)
             pool = stack.enter_context(contextlib.closing(made))

@@ -1,8 +1,8 @@
 """Workers of a Dask cluster as a pool. Requires the extra `reap[cluster]`.
 
 Each block is submitted to one worker by name, and a worker has at most two at a time: what the scheduler
-holds is bounded by the number of workers, not of blocks. Results come as events on the connections that
-workers have with the scheduler, which costs less than to gather them one by one.
+holds is bounded by the number of workers, not of blocks (`forgetting`). Results come as events on the
+connections that workers have with the scheduler, which costs less than to gather them one by one.
 """
 
 import contextlib
@@ -100,7 +100,11 @@ class Dask:
         work: Work = worker.work,
         ask: Ask = worker.facts,
     ) -> None:
-        """`expected` workers are there or were asked for; with `shared` all are on this machine."""
+        """`expected` workers are there or were asked for; with `shared` all are on this machine.
+
+        Throws ReapError where the scheduler has no such Reap.
+        """
+        _bound(client)
         self._client = client
         self._names = allocators(sweep)
         self._files = staging.files(sweep)
@@ -217,6 +221,19 @@ class Dask:
                     staging.keep, digest, path.read_bytes(), workers=wanting, on_error="return"
                 )
                 answers.update({at: error for at, error in kept.items() if isinstance(error, Exception)})
+
+
+def _bound(client: Any) -> None:  # noqa: ANN401 - distributed is optional
+    """Has the scheduler of a client keep nothing of rounds that ended. Throws ReapError."""
+    from reap.sweep.forgetting import Forgetting
+
+    try:
+        client.register_plugin(Forgetting(_TOPIC))
+    except ImportError as error:
+        raise ReapError(
+            f"the scheduler cannot use reap {reap.__version__}: {error}",
+            "install the same version there, too",
+        ) from error
 
 
 def _judged(address: str, told: Any, begun: float, ended: float) -> Event:  # noqa: ANN401 - what Dask returns

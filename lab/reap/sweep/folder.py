@@ -9,6 +9,7 @@ A line is a whole block or none: a kill loses the blocks that were running, and 
 
 import os
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
@@ -35,14 +36,40 @@ class _Ended(Record):
     block: Block
 
 
+class Blocks:
+    """A set of blocks: a bit for each round of a cell on a kind of machine."""
+
+    def __init__(self) -> None:
+        self._bits: defaultdict[tuple[str, str], bytearray] = defaultdict(bytearray)
+        self._count = 0
+
+    def __len__(self) -> int:
+        """How many they are."""
+        return self._count
+
+    def __contains__(self, block: Block) -> bool:
+        """Whether it is one of them."""
+        bits, (byte, bit) = self._bits.get((block.cell, block.kind), b""), divmod(block.round, 8)
+        return byte < len(bits) and bool(bits[byte] >> bit & 1)
+
+    def add(self, block: Block) -> None:
+        """It is one of them from now on."""
+        if block in self:
+            return
+        bits, (byte, bit) = self._bits[block.cell, block.kind], divmod(block.round, 8)
+        bits.extend(bytes(max(0, byte + 1 - len(bits))))
+        bits[byte] |= 1 << bit
+        self._count += 1
+
+
 class SweepFolder(Open):
     """An open sweep."""
 
     def __init__(self, path: Path, sweep: Sweep, log: FileIO) -> None:
         super().__init__(path, log)
         self.sweep = sweep
-        self.ended: set[str] = set()
-        """Blocks that are kept, by id."""
+        self.ended = Blocks()
+        """Those that are kept."""
 
     @classmethod
     def create(cls, path: Path, sweep: Sweep) -> Self:
@@ -90,7 +117,7 @@ class SweepFolder(Open):
             whole = 0
             for line in _lines(path):
                 whole += len(line)
-                folder.ended.add(_decoded(path, line, _Ended).block.id)
+                folder.ended.add(_decoded(path, line, _Ended).block)
             log.truncate(whole)
         except BaseException:
             log.close()
@@ -107,7 +134,7 @@ class SweepFolder(Open):
 
         When this returns it survives a kill and a power cut. Throws ReapError.
         """
-        if block.id in self.ended:
+        if block in self.ended:
             return False
         try:
             append_bytes(self._log, line)
@@ -116,7 +143,7 @@ class SweepFolder(Open):
                 f"{self.path} cannot be written: {error.strerror}",
                 f"free some space; completed blocks are kept, and `{self.resume_command}` resumes",
             ) from error
-        self.ended.add(block.id)
+        self.ended.add(block)
         return True
 
 

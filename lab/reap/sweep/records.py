@@ -163,6 +163,8 @@ class Failed(Record):
     worker: str
     problem: str
     hint: str = ""
+    every_cell: bool = False
+    """Whether that worker could run no block of another cell either."""
 
 
 class MachineEffect(Record):

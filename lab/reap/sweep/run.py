@@ -7,8 +7,8 @@ cell are spread over the machines of a kind.
 
 import fnmatch
 import time
-from collections import Counter, deque
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -17,9 +17,9 @@ from reap.base import units
 from reap.base.errors import ExitCode
 from reap.base.records import decode
 from reap.experiment.runner import InterruptedRunError, Listener
-from reap.sweep.folder import SweepFolder
+from reap.sweep.folder import Blocks, SweepFolder
 from reap.sweep.pool import Ended, Event, Joined, Left, Pool, Refused
-from reap.sweep.records import Block, Facts, Failed, Kind, Sweep
+from reap.sweep.records import Block, Facts, Failed, Kind, Sweep, SweepCell
 
 _LOSSES = 3
 """Workers that a block may take with it: then it is not run any more."""
@@ -53,6 +53,33 @@ class _Worker:
     """Cells that it could not run."""
 
 
+class _Rounds:
+    """Those of a cell that no worker of a kind has: a block is made when a worker takes it."""
+
+    def __init__(self, cell: SweepCell, kind: str, ended: Blocks) -> None:
+        def untouched() -> Iterator[Block]:
+            every = (Block(cell=cell.name, kind=kind, round=number) for number in range(cell.rounds))
+            return (block for block in every if block not in ended)
+
+        self._count = sum(1 for _ in untouched())
+        self._untouched = untouched()
+        self._returned: list[Block] = []
+
+    def __len__(self) -> int:
+        """How many they are."""
+        return self._count
+
+    def take(self) -> Block:
+        """One of them: of those that came back, if there are any."""
+        self._count -= 1
+        return self._returned.pop() if self._returned else next(self._untouched)
+
+    def give_back(self, block: Block) -> None:
+        """A worker could not run it, or is lost."""
+        self._count += 1
+        self._returned.append(block)
+
+
 class Driver:
     """Gives the blocks of a sweep to the workers of a pool."""
 
@@ -64,8 +91,8 @@ class Driver:
         self._listener = listener
         self._cells = {cell.name: msgspec.json.encode(cell) for cell in self._sweep.cells}
         self._workers: dict[str, _Worker] = {}
-        self._left: dict[str, dict[str, deque[Block]]] = {}
-        """What no worker has, by kind and cell."""
+        self._left: dict[str, dict[str, _Rounds]] = {}
+        """By kind and cell."""
         self._losses: Counter[str] = Counter()
         self._failures: dict[tuple[str, str], str] = {}
         """By kind and cell, what the last worker said that could not run it."""
@@ -123,16 +150,9 @@ class Driver:
         self._workers[address] = _Worker(facts, kind)
         self._fill(address)
 
-    def _open(self, kind: str) -> dict[str, deque[Block]]:
-        every = {
-            cell.name: [Block(cell=cell.name, kind=kind, round=number) for number in range(cell.rounds)]
-            for cell in self._sweep.cells
-        }
-        self.course.planned += sum(map(len, every.values()))
-        return {
-            cell: deque(block for block in blocks if block.id not in self._folder.ended)
-            for cell, blocks in every.items()
-        }
+    def _open(self, kind: str) -> dict[str, _Rounds]:
+        self.course.planned += sum(cell.rounds for cell in self._sweep.cells)
+        return {cell.name: _Rounds(cell, kind, self._folder.ended) for cell in self._sweep.cells}
 
     def _fill(self, address: str) -> None:
         worker = self._workers[address]
@@ -140,7 +160,7 @@ class Driver:
             if cell in worker.cannot:
                 continue
             while left and len(worker.running) < self._pool.depth:
-                block = left.popleft()
+                block = left.take()
                 worker.running[block.id] = block
                 self._pool.submit(address, self._cells[cell], block)
 
@@ -153,7 +173,7 @@ class Driver:
         for block in worker.running.values():
             self._losses[block.id] += 1
             if self._losses[block.id] < _LOSSES:
-                self._left[block.kind][block.cell].appendleft(block)
+                self._left[block.kind][block.cell].give_back(block)
                 continue
             self.course.problems.append(
                 f"round {block.round + 1} of cell {block.cell} was lost with {_LOSSES} workers, the last of "
@@ -176,12 +196,12 @@ class Driver:
             self._fill(address)
 
     def _refuse(self, worker: _Worker, block: Block, failed: Failed) -> None:
-        """The worker is given no more blocks of the cell; others may."""
+        """The worker is given no more blocks of the cell, or of any; others may."""
         name = worker.facts.worker
         if block.cell not in worker.cannot:
-            worker.cannot.add(block.cell)
+            worker.cannot.update(self._cells if failed.every_cell else [block.cell])
             self.course.problems.append(f"{name}, cell {block.cell}: {failed.problem} ({failed.hint})")
-        self._left[block.kind][block.cell].appendleft(block)
+        self._left[block.kind][block.cell].give_back(block)
         self._refill(block.kind)
 
     def _refill(self, kind: str) -> None:

@@ -5,6 +5,7 @@ Called by name through Dask, so that workers need the same Reap; arguments and r
 
 import errno
 import hashlib
+import os
 import platform
 import shutil
 import socket
@@ -79,17 +80,30 @@ def perform(cell: bytes, block: bytes, make: Make) -> tuple[bool, bytes]:
             return True, msgspec.json.encode(_session(cell, make).done(which))
         except InterruptedRunError:
             raise KeyboardInterrupt from None
-        except ReapError as error:
-            problem, hint = error.what, error.hint
-        except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            problem = f"{tempfile.gettempdir()}: {error.strerror or error}"
-            hint = (
-                "free some space there, or set TMPDIR for the worker" if full else "run `reap doctor` there"
-            )
+        except (ReapError, OSError) as error:
+            failed = _failed(which, error)
         _close(cell)
+    return False, msgspec.json.encode(failed)
+
+
+def _failed(block: Block, error: ReapError | OSError) -> Failed:
+    """What went wrong, and what to do there: of a full disk the same, whatever could not be written."""
+    if isinstance(error.__cause__, ReapError):
+        error = error.__cause__  # without a command that resumes the worker's own experiment
+    cause = error.__cause__ if isinstance(error, ReapError) else error
+    full = ""
+    if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+        full = os.strerror(cause.errno)
+    if full:
+        problem = f"{tempfile.gettempdir()}: {full}"
+        hint = "free some space there, or set TMPDIR for the worker"
+    elif isinstance(error, ReapError):
+        problem, hint = error.what, error.hint
+    else:
+        problem = f"{tempfile.gettempdir()}: {error.strerror or error}"
+        hint = "run `reap doctor` there"
     worker = _FACTS.worker if _FACTS else HERE
-    return False, msgspec.json.encode(Failed(block=which, worker=worker, problem=problem, hint=hint))
+    return Failed(block=block, worker=worker, problem=problem, hint=hint, every_cell=bool(full))
 
 
 def introduce(known: bytes) -> None:

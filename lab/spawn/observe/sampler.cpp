@@ -21,7 +21,7 @@ bool Sampler::attach(pid_t child) {
     if (!trace_.open(path_, child)) return false;
     server_.open(socket_);
     if (trace_.header().sampler == REAP_SAMPLER_PERF) {
-        sampling_ = perf_.attach(child, {.period_us = trace_.header().sampler_period_us});
+        sampling_ = perf_.attach(child, {.period_us = trace_.header().sampler_period_us, .tree = true});
         // If the kernel refuses after all, the recorder samples: it reads the header when it starts.
         trace_.set_sampler(sampling_ ? REAP_SAMPLER_PERF : REAP_SAMPLER_TIMER, perf_.sees_kernel());
     }

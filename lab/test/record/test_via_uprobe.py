@@ -93,6 +93,16 @@ def test_children_and_what_they_execute(tmp_path):
     assert len(seen.processes) >= 4
 
 
+@pytest.mark.timed
+def test_limits_of_cpu_time_and_size_hold_around_a_program(tmp_path):
+    busy = [target("attached.c"), "0", "100000", "2"]
+    _, more = via(tmp_path, *busy, options=["--max-cpu", "20%"])
+    _, less = via(tmp_path, *busy, options=["--max-cpu", "2%", "--max-size", "128K", "--force"])
+    assert less.attached.share < more.attached.share / 2
+    assert less.attached.overhead < more.attached.overhead
+    assert (tmp_path / "v.reap").stat().st_size <= 3 << 16
+
+
 def test_what_it_shows(tmp_path):
     done, _ = via(tmp_path, target("attached.c", "-static"), *ROUNDS)
     assert "each call that met a probe cost the process" in done.stderr

@@ -2,6 +2,7 @@
 
 import os
 import random
+import tempfile
 import time
 from pathlib import Path
 
@@ -151,9 +152,20 @@ def standing(answer, standing):
     return msgspec.structs.replace(answer, standing=standing)
 
 
-def prefixes(dask_scheduler):
-    """Names of which a scheduler keeps totals for as long as it runs."""
-    return list(dask_scheduler.task_prefixes)
+def kept(dask_scheduler):
+    """What a scheduler keeps of rounds: names with totals, room for messages that were sent, submissions."""
+    connections = [*dask_scheduler.stream_comms.values(), *dask_scheduler.client_comms.values()]
+    spans = dask_scheduler.extensions["spans"].spans.values()
+    return (
+        list(dask_scheduler.task_prefixes),
+        sum(each.recent_message_log.maxlen for each in connections),
+        sum(len(each.metadata["collections"]) for each in spans),
+    )
+
+
+def set_temporary(path):
+    """For a worker: where its temporary files are."""
+    tempfile.tempdir = path
 
 
 def set_variable(name, value):

@@ -1,8 +1,10 @@
 """A sweep on a real Dask cluster of processes: what is killed, what is lost, and what is the same as here."""
 
+import json
 import logging
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from reap.sweep import analyse, cluster, plan, staging
 from reap.sweep.folder import SweepFolder, blocks
 from reap.sweep.pool import Here
 from reap.sweep.run import Driver
+from reap.sweep.worker import work
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -70,9 +73,20 @@ def test_64_blocks_on_four_workers_give_the_intervals_of_one_after_another(four,
 
 def test_a_scheduler_keeps_nothing_of_rounds_that_ended(four, tmp_path):
     driven(four, tmp_path / "one", fakes.a_sweep(fakes.a_cell(rounds=8)))
-    before = four[0].run_on_scheduler(fakes.prefixes)
+    prefixes, *_ = four[0].run_on_scheduler(fakes.kept)
     driven(four, tmp_path / "two", fakes.a_sweep(fakes.a_cell("other", rounds=64)))
-    assert four[0].run_on_scheduler(fakes.prefixes) == before
+    assert four[0].run_on_scheduler(fakes.kept) == (prefixes, 0, 0)
+
+
+def test_a_scheduler_forgets_the_results_of_a_driver_that_is_gone(four, tmp_path):
+    with cluster.client(four[0].scheduler.address) as client:
+        driven((client, 4), tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=8)))
+        topic = f"reap-sweep-{client.id}"
+        assert len(client.get_events(topic)) == 8
+    until = time.monotonic() + 20
+    while four[0].get_events(topic) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert four[0].get_events(topic) == ()
 
 
 def test_a_worker_that_is_killed_loses_nothing(four, tmp_path):
@@ -85,6 +99,7 @@ def test_a_worker_that_is_killed_loses_nothing(four, tmp_path):
     found = ended(tmp_path / "s")
     assert len(found) == len(set(found)) == 32
     four[0].wait_for_workers(4, timeout=60)
+    assert four[0].run_on_scheduler(fakes.kept)[1:] == (0, 0), "of the worker that came in its place, too"
 
 
 def test_what_fails_on_a_worker_is_named_with_worker_and_cell(four, tmp_path):
@@ -93,6 +108,33 @@ def test_what_fails_on_a_worker_is_named_with_worker_and_cell(four, tmp_path):
     assert len(ended(tmp_path / "s")) == 8
     assert "worker" in course.problems[0]
     assert "cell bad: prog: no such command in PATH (install)" in course.problems[0]
+
+
+@pytest.mark.privileged
+def test_a_worker_with_a_full_disk_is_named_and_others_run_its_rounds(four, tmp_path):
+    disk = tmp_path / "full"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "none", disk]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("nothing may be mounted here")
+    client, _ = four
+    worker = min(client.scheduler_info(n_workers=-1)["workers"])
+    client.run(fakes.set_temporary, str(disk), workers=[worker])
+    try:
+        both = {"rounds": 8, "allocators": ("glibc", "reap")}
+        sweep = fakes.a_sweep(fakes.a_cell("true", **both), fakes.a_cell("also", **both))
+        course = driven(four, tmp_path / "s", sweep, work=work)
+    finally:
+        client.run(fakes.set_temporary, None, workers=[worker])
+        subprocess.run(["umount", "--lazy", disk], check=True)
+    assert len(ended(tmp_path / "s")) == 16
+    assert len(course.problems) == 1, course.problems
+    (said,) = course.problems
+    assert re.fullmatch(
+        rf"worker \d+, cell (true|also): {disk}: No space left on device "
+        r"\(free some space there, or set TMPDIR for the worker\)",
+        said,
+    )
 
 
 def test_a_mistake_of_ours_on_a_worker_ends_the_sweep_with_a_message(four, tmp_path):
@@ -124,6 +166,25 @@ def test_a_scheduler_that_is_not_there(monkeypatch):
     with pytest.raises(ReapError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9") as caught:
         cluster.scheduler("tcp://127.0.0.1:9").__enter__()
     assert "dask scheduler" in caught.value.hint
+
+
+def test_a_scheduler_without_reap_is_named(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['reap'] = None")
+    contact = tmp_path / "scheduler.json"
+    words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--dashboard-address", ":0"]
+    words += ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", contact]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL) as process:
+        try:
+            while not contact.exists():
+                time.sleep(0.05)
+            with cluster.client(json.loads(contact.read_text())["address"]) as client:
+                sweep = fakes.a_sweep(fakes.a_cell(rounds=2))
+                with pytest.raises(ReapError, match="the scheduler cannot use reap") as caught:
+                    cluster.Dask(client, sweep, 1, work=fakes.work, ask=fakes.ask)
+        finally:
+            process.kill()
+    assert caught.value.hint == "install the same version there, too"
 
 
 def test_an_address_that_is_none(monkeypatch):

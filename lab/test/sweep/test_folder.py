@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ from lab.test.sweep import fakes
 from reap.base.errors import ReapError
 from reap.experiment.runner import Listener
 from reap.sweep import plan
-from reap.sweep.folder import SweepFolder, blocks
+from reap.sweep.folder import Blocks, SweepFolder, blocks
 from reap.sweep.pool import Here
 from reap.sweep.records import Block
 from reap.sweep.run import Driver
@@ -43,6 +44,25 @@ def test_a_block_that_comes_twice_is_kept_once(tmp_path):
     assert ended(tmp_path / "s") == ["one/k/1", "one/k/2"]
 
 
+def test_blocks_are_a_set_of_little_memory():
+    chance = random.Random(1)
+    every = [
+        Block(cell=cell, kind=kind, round=number) for cell in "ab" for kind in "kl" for number in range(99)
+    ]
+    some = chance.choices(every, k=150)
+    found = Blocks()
+    for block in some:
+        found.add(block)
+    assert len(found) == len({block.id for block in some})
+    assert [block for block in every if block in found] == [block for block in every if block in some]
+    tracemalloc.start()
+    for number in range(20_000):
+        found.add(Block(cell="c", kind="k", round=number))
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < 20_000
+
+
 def test_a_torn_line_is_no_block(tmp_path):
     with SweepFolder.create(tmp_path / "s", SWEEP) as folder:
         folder.append(*line_of(1))
@@ -50,7 +70,7 @@ def test_a_torn_line_is_no_block(tmp_path):
         file.write(line_of(2)[1][:200])
     assert ended(tmp_path / "s") == ["one/k/1"]
     with SweepFolder.resume(tmp_path / "s") as folder:
-        assert folder.ended == {"one/k/1"}
+        assert (len(folder.ended), line_of(1)[0] in folder.ended) == (1, True)
         folder.append(*line_of(2))
     assert ended(tmp_path / "s") == ["one/k/1", "one/k/2"]
 

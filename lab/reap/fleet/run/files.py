@@ -2,12 +2,13 @@
 
 import glob
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from reap.base.errors import ExitCode, ReapError
+from reap.fleet.run import remote
 from reap.recording import rows
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -22,19 +23,23 @@ class UnreadableError(Exception):
     """A file has no rows that this reap reads; the text says why."""
 
 
-def named(paths: Sequence[str]) -> list[Path]:
+def named(paths: Sequence[str]) -> list[Path | remote.Object]:
     """The files that folders, patterns and names stand for, in a fixed order. Throws ReapError."""
-    found: dict[Path, None] = {}
+    found: dict[Path | remote.Object, None] = {}
     for path in paths:
         found.update(dict.fromkeys(_named(path)))
-    return sorted(found)
+    return sorted(found, key=str)
 
 
-def _named(path: str) -> list[Path]:
-    scheme = _SCHEME.match(path)
-    if scheme:
+def _named(path: str) -> Sequence[Path | remote.Object]:
+    if path.startswith(remote.SCHEME):
+        objects = remote.listed(path)
+        if not objects:
+            raise ReapError(f"there is no {rows.ENDING} file in {path}", _HINT)
+        return objects
+    if _SCHEME.match(path):
         raise ReapError(
-            f"{path} would be fetched over the network, which reap fleet does not do",
+            f"{path} cannot be read: of stores on the network, reap fleet knows {remote.SCHEME}",
             f"copy it first, for example with: rclone copy {path} FOLDER, or mount it",
             ExitCode.USAGE,
         )
@@ -51,12 +56,15 @@ def _named(path: str) -> list[Path]:
     return matched
 
 
-def batches(pyarrow: ModuleType, path: Path) -> Iterator[Any]:
-    """The rows of a file, as tables. Throws UnreadableError before the first."""
+def batches(pyarrow: ModuleType, opened: Callable[[], Any]) -> Iterator[Any]:
+    """The rows of a file, as tables. Throws UnreadableError before the first.
+
+    `opened` gives its path, or an open file of pyarrow; may throw OSError.
+    """
     try:
         # Without pre_buffer, by which each small file would wait for another thread.
         options = {"page_checksum_verification": True, "pre_buffer": False}
-        with pyarrow.parquet.ParquetFile(path, **options) as file:
+        with pyarrow.parquet.ParquetFile(opened(), **options) as file:
             _require(pyarrow, file.schema_arrow)
             if file.metadata.num_rows <= ROWS:
                 yield file.read(use_threads=False)

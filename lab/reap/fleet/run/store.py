@@ -1,6 +1,6 @@
 """The rows of all files in a database of DuckDB, in a temporary file: memory is bounded, whatever they are.
 
-Nothing is fetched: the database opens no file but its own, and extensions are never installed.
+The database opens no file but its own, and extensions are never installed.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ from typing import Any
 from reap.base import packages
 from reap.base.errors import ReapError
 from reap.fleet.records import Skipped
+from reap.fleet.run import remote
 from reap.fleet.run.files import ROWS, UnreadableError, batches
 from reap.recording import rows
 
@@ -62,18 +63,18 @@ class Store:
         self._database.close()
 
     def read(
-        self, files: Sequence[Path], seen: Callable[[int], None], keep: Callable[[Any], None]
+        self, files: Sequence[Path | remote.Object], seen: Callable[[int], None], keep: Callable[[Any], None]
     ) -> list[Skipped]:
         """Reads all files; returns those that could not be. `seen` gets their number, `keep` the rows.
 
         Throws ReapError where there is no room for them.
         """
         skipped = []
-        for number, path in enumerate(files):
+        for number, (file, opened) in enumerate(remote.ahead(files)):
             try:
-                self._read(path, keep)
+                self._read(opened, keep)
             except UnreadableError as error:
-                skipped.append(Skipped(file=str(path), why=str(error)))
+                skipped.append(Skipped(file=str(file), why=str(error)))
             seen(number + 1)
         self._flush()
         return skipped
@@ -84,10 +85,10 @@ class Store:
             found: list[tuple[Any, ...]] = self._database.execute(text, values).fetchall()
             return found
 
-    def _read(self, path: Path, keep: Callable[[Any], None]) -> None:
+    def _read(self, opened: Callable[[], Any], keep: Callable[[Any], None]) -> None:
         own: set[str] = set()
         again: set[str] = set()
-        for found in batches(self._arrow, path):
+        for found in batches(self._arrow, opened):
             for name in found["recording"].unique().to_pylist():
                 if name in self._numbers and name not in own:
                     again.add(name)
