@@ -79,8 +79,8 @@ class Image {
     uint32_t intern_stack(ThreadState &thread, const void *frame) noexcept;
 
     // The same for a recent stack without Python functions; else 0.
-    [[nodiscard, gnu::always_inline]] inline uint32_t find_stack(const ThreadState &thread,
-                                                                 const void *frame) const noexcept {
+    [[nodiscard, gnu::always_inline]] uint32_t find_stack(const ThreadState &thread,
+                                                          const void *frame) const noexcept {
         if (unlikely(thread.full == nullptr || python_.there())) return 0;
         return unwinder_.find_recent(thread.full->known, frame);
     }

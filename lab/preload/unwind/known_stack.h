@@ -60,7 +60,7 @@ struct KnownStack {
     // The number of the stack that begins at `start`, if it is one of the recent ones; else 0. The known
     // frames stay as they are. A stack is only found where one began before that `start` was: on the main
     // stack or the thread's own, so that its words can be read.
-    [[nodiscard, gnu::always_inline]] inline uint32_t find_recent(const WalkStart &start) const noexcept {
+    [[nodiscard, gnu::always_inline]] uint32_t find_recent(const WalkStart &start) const noexcept {
         const RecentStack *const stack = recent.candidate(start);
         if (stack == nullptr || stack->sp != start.sp || stack->callers > count) return 0;
         const KnownFrame &caller = frames[stack->callers - 1];

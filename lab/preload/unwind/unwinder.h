@@ -38,8 +38,8 @@ class Unwinder {
 
     // What `intern` finds for a stack that is a recent one, else 0. (`known.unloads` is never a number of
     // unloads with one in progress.)
-    [[nodiscard, gnu::always_inline]] inline uint32_t find_recent(const KnownStack &known,
-                                                                  const void *frame) const noexcept {
+    [[nodiscard, gnu::always_inline]] uint32_t find_recent(const KnownStack &known,
+                                                           const void *frame) const noexcept {
         if (unlikely(known.unloads != __atomic_load_n(&unloads_, __ATOMIC_ACQUIRE))) return 0;
         const auto *const words = static_cast<const uint64_t *>(frame);
         return known.find_recent({reinterpret_cast<uint64_t>(words + 2), words[1], words});
