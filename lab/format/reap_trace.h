@@ -35,6 +35,9 @@
 #define REAP_SOCKET_PREFIX "reap-trace-"
 #define REAP_SOCKET_NAME 32u
 
+/* A phase's name (reap/mark.h), padded with NULs. */
+#define REAP_PHASE_BYTES 64u
+
 enum reap_depth { REAP_DEPTH_TRIAGE = 1, REAP_DEPTH_FULL = 2 };
 
 /* The unit of stamps. TSC only if it is invariant and the kernel itself uses it. */
@@ -97,6 +100,25 @@ struct reap_file_header {
         uint64_t broken; /* samples whose stack does not reach the thread's first function */
     } attach; /* Of an attached recording. Its counters are estimates, each sample says itself what it stands
                  for, and when blocks are freed is not known. */
+    struct {
+        uint32_t gate;         /* (atomic) enum reap_gate */
+        uint32_t start_signal; /* it opens when the launcher gets this signal, ... */
+        uint32_t stop_signal;  /* ... and closes when it gets this one; 0: none does that */
+        uint32_t ring_blocks;  /* about so many blocks of the file are kept; 0: all */
+        uint64_t ring_ticks;   /* what happened in so many ticks is kept; 0: all */
+        uint64_t began_ticks;  /* (atomic) what was before is not recorded, or no longer; 0: all is */
+        uint64_t ended_ticks;  /* (atomic) nor what came after; 0: all is */
+        char start_phase[REAP_PHASE_BYTES]; /* it opens when a process enters this phase, ... */
+        char stop_phase[REAP_PHASE_BYTES];  /* ... and closes at this one; empty: at none */
+    } part;                                 /* Of a recording of a part of the run. */
+};
+
+/* Whether calls are recorded now. It opens and closes once, for all processes. */
+enum reap_gate {
+    REAP_GATE_NONE = 0, /* from start to end */
+    REAP_GATE_SHUT = 1, /* not yet: threads record nothing and count nothing */
+    REAP_GATE_OPEN = 2,
+    REAP_GATE_ENDED = 3 /* no longer */
 };
 
 enum reap_attached {
@@ -133,7 +155,7 @@ struct reap_block_header {
                                do not fill the file */
     uint32_t committed;     /* (release store) bytes of payload that are whole */
     uint64_t checksum;      /* XXH3-64 of the payload up to `committed`, seeded with `image`; if sealed */
-    uint64_t reserved;
+    uint64_t last_ticks;    /* of a sealed block: its last stamp, or 0; until then the writer's own */
 };
 
 #define REAP_BLOCK_HEADER_BYTES 64u
@@ -197,7 +219,6 @@ struct reap_counts {
  * to 2^40, and what is larger in the last of them. */
 #define REAP_REQUEST_EXACT 2048u
 #define REAP_REQUEST_BINS 3904u /* 2048 + 29 octaves x 64 */
-#define REAP_PHASE_BYTES 64u
 
 /* Payload of a REQUESTS block: the requests of one phase that ended in one thread, or in several one after
  * another. A request's allocations are those of its own thread between its begin and its end. */

@@ -160,7 +160,9 @@ bool EventStream::refill() {
     batch_.resize(kBatch + kMostWaiting + 1); // a record may make two
     begin_ = 0;
     end_ = 0;
-    while (end_ == 0) {
+    while (empty()) {
+        begin_ = 0;
+        end_ = 0;
         if (in_.done()) {
             if (!blocks_.next()) {
                 batch_ = {};
@@ -169,8 +171,16 @@ bool EventStream::refill() {
             begin_piece();
         }
         decode_batch();
+        cut();
     }
     return true;
+}
+
+// Leaves out what is not of the part that the trace is of.
+void EventStream::cut() {
+    const RunPart &part = file_.part();
+    while (begin_ < end_ && batch_[begin_].ticks < part.begin) ++begin_;
+    while (begin_ < end_ && batch_[end_ - 1].ticks > part.end) --end_;
 }
 
 // Reads on in the piece at hand. On copies of the reader's state, so that it can stay in registers.

@@ -38,6 +38,17 @@ class Image {
         return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_);
     }
 
+    // Whether a part of the run is recorded; whether that has not begun, and whether it has ended, for all.
+    [[nodiscard]] bool is_part() const noexcept { return is_part_; }
+    [[nodiscard]] bool waits() const noexcept { return is_part_ && trace_.gate() == REAP_GATE_SHUT; }
+    [[nodiscard]] bool has_ended() const noexcept { return is_part_ && trace_.gate() == REAP_GATE_ENDED; }
+
+    // The program enters a phase, at which the part may begin or end.
+    void reach_phase(ThreadState &thread, const char *name) noexcept;
+
+    // Nothing more of `thread` is recorded, nor counted for the trace.
+    REAP_COLD void retire(ThreadState &thread) noexcept;
+
     // The phase set by the process. A thread enters it when its next request begins.
     void set_phase(const char *name) noexcept { requests_.set_phase(name); }
     [[nodiscard]] uint32_t phase() const noexcept { return requests_.phase(); }
@@ -162,6 +173,7 @@ class Image {
     static constexpr size_t kMaxFrames = kMostKnownFrames;
     static constexpr size_t kMaxPath = 4096;
     bool full_ = false;
+    bool is_part_ = false;
     bool by_timer_ = false;     // a timer samples; this and the period are kept here since a forked child
     uint64_t period_bytes_ = 0; // would have to map the trace's header to read them
     bool tsc_forbidden_ = false;

@@ -261,6 +261,7 @@ bool make_ready(ThreadState &thread) noexcept {
         const Inside inside(thread);
         image.enter(thread);
         if (thread.phase == Phase::Recording) thread.budget += spent;
+        if (thread.phase == Phase::Fresh) thread.budget = 0; // it waits, see Image::waits
     }
     return thread.phase == Phase::Recording;
 }
@@ -273,6 +274,7 @@ void count_allocation(ThreadState &thread, reap_call call, size_t size, bool suc
 void record_sample(ThreadState &thread, reap_call call, size_t size, void *pointer, uint64_t before,
                    uint64_t after, const void *frame) noexcept {
     const Inside inside(thread);
+    if (unlikely(image.has_ended())) return image.retire(thread);
     const uint64_t period = thread.period.bytes();
     const uint64_t clock = thread.bytes_clock();
     schedule_next_sample(thread, after);

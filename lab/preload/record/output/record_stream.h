@@ -87,6 +87,7 @@ class RecordStream {
 
     // A stamp of a long record, relative to the block's header.
     [[nodiscard]] uint8_t *put_plain_stamp(uint8_t *out, uint64_t ticks) const noexcept {
+        if (ticks > block_->last_ticks) block_->last_ticks = ticks; // no short stamp is relative to it
         return format::put_varint(out, ticks > block_->base_ticks ? ticks - block_->base_ticks : 0);
     }
 
@@ -101,7 +102,9 @@ class RecordStream {
 
     // Seals the current block. The next record starts a new one.
     void close(TraceFile &trace) noexcept {
-        if (block_ != nullptr) trace.seal(block_, is_within());
+        if (block_ == nullptr) return;
+        if (last_ticks_ > block_->last_ticks) block_->last_ticks = last_ticks_;
+        trace.seal(block_, is_within());
         block_ = nullptr;
     }
 
