@@ -25,9 +25,10 @@ double rate_of(const reap_file_header &header) {
 BlockFile::BlockFile(const std::string &path) : path_(path), file_(path) {
     if (file_.size() == 0) throw BadTrace("it is empty");
     read_header();
-    if (header_.version != REAP_TRACE_VERSION) {
+    if (header_.version < REAP_TRACE_OLDEST || header_.version > REAP_TRACE_VERSION) {
         throw BadTrace("its format has version " + std::to_string(header_.version) +
-                       ", this reap reads version " + std::to_string(REAP_TRACE_VERSION));
+                       ", this reap reads versions " + std::to_string(REAP_TRACE_OLDEST) + " to " +
+                       std::to_string(REAP_TRACE_VERSION));
     }
     if (header_.block_bytes != REAP_BLOCK_BYTES ||
         (header_.depth != REAP_DEPTH_TRIAGE && header_.depth != REAP_DEPTH_FULL) ||

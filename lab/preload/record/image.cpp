@@ -180,6 +180,7 @@ void Image::enter(ThreadState &thread) noexcept {
     thread.random = Random(thread.last_sample ^ static_cast<uint64_t>(thread.tid) << 32);
     if (full_) {
         thread.budget = -1;
+        thread.all = true;
         if (thread.takes_over) note_takeover(thread);
     } else {
         thread.period = Period(period_bytes_);
@@ -470,12 +471,15 @@ void Image::define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcep
 }
 
 void Image::define_module(uint64_t address) noexcept {
+    if (modules_[__atomic_load_n(&latest_module_, __ATOMIC_RELAXED)].contains(address)) return;
     dl_find_object found{};
     if (_dl_find_object(reinterpret_cast<void *>(address), &found) != 0) return;
     const auto start = reinterpret_cast<uint64_t>(found.dlfo_map_start);
     const uint32_t known = __atomic_load_n(&module_count_, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < known; ++i) {
-        if (modules_[i].start == start && modules_[i].link_map == found.dlfo_link_map) return;
+        if (modules_[i].start != start || modules_[i].link_map != found.dlfo_link_map) continue;
+        __atomic_store_n(&latest_module_, i, __ATOMIC_RELAXED);
+        return;
     }
     const LockGuard guard(definitions_lock_);
     for (uint32_t i = 0; i < module_count_; ++i) {
@@ -518,7 +522,7 @@ void Image::forget_closed_modules() noexcept {
                            found.dlfo_link_map == module.link_map;
         if (there) continue;
         stacks_.invalidate(module.start, module.end);
-        module.end = 0;
+        __atomic_store_n(&module.end, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&module.start, 0, __ATOMIC_RELEASE);
     }
 }
