@@ -1,7 +1,7 @@
 """Whether comparisons are right: false positives, coverage, width, detection, bias, and hyperfine beside it.
 
     .venv/bin/python lab/bench/deciding.py [--resamples N] [--live N] [--trials N] [--rounds N]
-        [--keep FILE [--seconds S]] [PART...]
+        [--keep FILE [--seconds S]] [--hog] [PART...]
 
 Parts, all of them without any:
 
@@ -15,6 +15,7 @@ Parts, all of them without any:
 - hyperfine: the two commands of `detect` in hyperfine and in reap, in turn, a tenth as often.
 
 Each part prints a row or two as it ends. The machine's load is part of the result, so it is printed. With
+--hog another process keeps one core busy half of the time, as the bar of `detect` has it. With
 --keep each trial of `live`, `detect` and `bias` is appended to FILE when it ends, and none of those is rerun:
 hours of them can be made in parts of S seconds. Rows are of all trials in FILE.
 
@@ -37,9 +38,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
+import intervals
+import keeping
+import pairing
 import sequential as stopping
-from scipy.special import betaincinv, stdtrit
+from scipy.special import stdtrit
 
 from reap.allocators import catalog
 from reap.base.records import Record
@@ -98,8 +101,7 @@ class Trials:
 
     def __init__(self, file: Path | None, seconds: float) -> None:
         self._file, self._until = file, time.monotonic() + seconds
-        kept = file.read_bytes().splitlines() if file and file.exists() else []
-        self._made = [msgspec.json.decode(line, type=Trial) for line in kept]
+        self._made = keeping.resume(file, Trial) if file else []
 
     def of(self, part: str, name: str, make: Callable[[], Comparison]) -> Trial | None:
         """That trial, which is made unless it is there; None where there is no time left for it."""
@@ -118,8 +120,7 @@ class Trials:
         )
         self._made.append(made)
         if self._file is not None:
-            with self._file.open("ab") as file:
-                file.write(msgspec.json.encode(made) + b"\n")
+            keeping.append(self._file, made)
         return made
 
     def several(self, part: str, count: int, make: Callable[[], Comparison]) -> list[Trial]:
@@ -131,16 +132,6 @@ def load(trials: Sequence[Trial]) -> str:
     """What else ran here."""
     loads = sorted(each.load for each in trials)
     return f"load {loads[0]:.1f} to {loads[-1]:.1f} on {os.cpu_count()} cores"
-
-
-def at_most(count: int, of: int) -> float:
-    """The upper end of the two-sided binomial 95 % CI (Clopper and Pearson)."""
-    return 1.0 if count == of else float(betaincinv(count + 1, of - count, 0.975))
-
-
-def at_least(count: int, of: int) -> float:
-    """Its lower end."""
-    return 0.0 if count == 0 else float(betaincinv(count, of - count + 1, 0.025))
 
 
 def resampled(asked: argparse.Namespace) -> bool:
@@ -173,11 +164,11 @@ def live(asked: argparse.Namespace) -> bool:
     inside = sum(each.ratio.ratio.low <= 1 <= each.ratio.ratio.high for each in made)
     print(
         f"live       perl against itself, {len(made)} of {asked.live} times ({load(made)}): {wrong} false "
-        f"positives (95 % CI up to {at_most(wrong, len(made)):.1%}); the interval holds 1 in {inside}; "
-        f"{statistics.median(each.rounds for each in made):g} rounds in the median",
+        f"positives (95 % CI up to {intervals.at_most(wrong, len(made)):.1%}); the interval holds 1 in "
+        f"{inside}; {statistics.median(each.rounds for each in made):g} rounds in the median",
         flush=True,
     )
-    return at_least(wrong, len(made)) <= 0.05
+    return intervals.at_least(wrong, len(made)) <= 0.05
 
 
 def detect(asked: argparse.Namespace) -> bool:
@@ -197,9 +188,9 @@ def detect(asked: argparse.Namespace) -> bool:
     late = seconds[math.ceil(0.95 * len(seconds)) - 1]
     print(
         f"detect     5 % more of 0.3 s, {len(made)} of {asked.trials} times ({load(made)}): found within "
-        f"{SECONDS:g} s in {found} (95 % CI from {at_least(found, len(made)):.1%}), and in the end in "
-        f"{len(ever)}; seconds: median {statistics.median(seconds):.1f}, 95th percentile {late:.1f}; error "
-        f"in the median {statistics.median(errors):.2%}",
+        f"{SECONDS:g} s in {found} (95 % CI from {intervals.at_least(found, len(made)):.1%}), and in the end "
+        f"in {len(ever)}; seconds: median {statistics.median(seconds):.1f}, 95th percentile {late:.1f}; "
+        f"error in the median {statistics.median(errors):.2%}",
         flush=True,
     )
     return found >= 0.95 * len(made)
@@ -338,10 +329,12 @@ def main() -> int:
     words.add_argument("--rounds", type=int, default=12)
     words.add_argument("--keep", type=Path)
     words.add_argument("--seconds", type=float, default=math.inf)
+    words.add_argument("--hog", action="store_true")
     words.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], default=[])
     asked = words.parse_args()
     asked.made = Trials(asked.keep, asked.seconds)
-    bad = missed(asked.parts or list(PARTS), asked)
+    with pairing.hog(quiet=not asked.hog):
+        bad = missed(asked.parts or list(PARTS), asked)
     print(f"the bar is missed: {', '.join(bad)}" if bad else "every bar is held")
     return 1 if bad else 0
 

@@ -17,6 +17,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from scipy.special import betaincinv
+
 from reap.experiment import statistics
 
 LOOKS = (3, 5, 8, 12, 20, 32, 50)
@@ -33,12 +35,22 @@ def left_out(pairs: Sequence[float], resamples: int, seed: int = 1) -> tuple[dic
         rounds = [math.exp(chance.choice((-1, 1)) * chance.choice(logs)) for _ in range(LOOKS[-1])]
         wrong = []
         for look in LOOKS:
-            found = statistics.interval(rounds[:look])
+            found = statistics.typical(rounds[:look])
             if not found.low <= 1 <= found.high:
                 wrong.append(look)
                 missed[look] += 1
         ever += bool(wrong)
     return {look: count / resamples for look, count in missed.items()}, ever / resamples
+
+
+def at_most(count: int, of: int) -> float:
+    """The upper end of the two-sided binomial 95 % CI (Clopper and Pearson)."""
+    return 1.0 if count == of else float(betaincinv(count + 1, of - count, 0.975))
+
+
+def at_least(count: int, of: int) -> float:
+    """Its lower end."""
+    return 0.0 if count == 0 else float(betaincinv(count, of - count + 1, 0.025))
 
 
 def main() -> int:

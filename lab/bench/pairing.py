@@ -104,7 +104,7 @@ def false_alarms(pairs: list[float], rounds: int, seed: int = 1) -> float:
     draw = random.Random(seed)
     wrong = 0
     for _ in range(RESAMPLED):
-        found = intervals.interval([math.exp(draw.choice(logs)) for _ in range(rounds)])
+        found = intervals.typical([math.exp(draw.choice(logs)) for _ in range(rounds)])
         wrong += not found.low <= 1 <= found.high
     return wrong / RESAMPLED
 

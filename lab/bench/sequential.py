@@ -3,9 +3,9 @@
     .venv/bin/python lab/bench/sequential.py [--experiments 200000] [--resamples 10000] [FILE...]
 
 1. The constant by which intervals are wider than those for a fixed number of rounds
-   (`reap.experiment.sequential.WIDENING`): for every end that a budget may give, the 95th percentile of the
-   largest |t| over its looks, each in units of its own t quantile. Student's t has no unknown parameter, so
-   this holds for any noise that is normal in logarithms.
+   (`reap.experiment.sequential.WIDENING`): for every end that a budget may give, the least with which at most
+   5 % of experiments have an interval without the truth at one of their looks. Ranks need no more than that
+   noise is as likely up as down; the first look is by Student's t, for noise that is normal in logarithms.
 2. Recorded rounds of one allocator against itself (lab/test/intervals, see lab/bench/intervals.py),
    resampled: experiments in which an interval leaves 1 out at any look (5 % are right), those that end
    *lower* or *higher*, and after how many rounds they end.
@@ -15,6 +15,7 @@ Exits with 1 where an error is above 5 % (and 0.5 of chance) or the constant is 
 """
 
 import argparse
+import functools
 import math
 import random
 import sys
@@ -23,27 +24,39 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy.special import stdtrit
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
+from reap.base import ranks
 from reap.experiment import sequential, statistics
 
 RECORDED = Path(__file__).parents[1] / "test" / "intervals"
+NORMAL = float(ndtri(0.975))
 EFFECTS = (0.0, 0.02, 0.05, 0.10)
 
 
-def constants(experiments: int, seed: int = 1) -> Iterator[tuple[int, float]]:
+def constants(
+    experiments: int, ends: Sequence[int] = range(2, sequential.MAX_ROUNDS + 1), seed: int = 1
+) -> Iterator[tuple[int, float]]:
     """For each last round, the constant that its looks need."""
-    most = sequential.MAX_ROUNDS
-    noise = np.random.default_rng(seed).standard_normal((experiments, most))
-    rounds = np.arange(1, most + 1)
-    sums, squares = np.cumsum(noise, 1), np.cumsum(noise**2, 1)
-    spread = np.maximum(squares - sums**2 / rounds, 0) / np.maximum(rounds - 1, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.abs(sums / rounds) / np.sqrt(spread / rounds)
-        scaled /= np.array([math.nan, *(stdtrit(n - 1, 0.975) for n in rounds[1:])])
-    for last in range(statistics.LEAST_ROUNDS, most + 1):
+    noise = np.random.default_rng(seed).standard_normal((experiments, sequential.MAX_ROUNDS))
+
+    @functools.cache
+    def needed(look: int) -> NDArray[np.float64]:
+        """For each experiment, the widening up to which the interval of this look leaves the truth out."""
+        sample = noise[:, :look]
+        if ranks.interval(sample[0].tolist(), NORMAL * sequential.WIDENING) is None:
+            error = sample.std(axis=1, ddof=1) / math.sqrt(look)
+            return np.abs(sample.mean(axis=1)) / error / stdtrit(look - 1, 0.975)
+        order = np.argsort(np.argsort(np.abs(sample), axis=1), axis=1) + 1
+        up = (order * (sample > 0)).sum(axis=1)
+        least = np.minimum(up, look * (look + 1) // 2 - up)
+        return -ndtri(ranks.sums(look)[least]) / NORMAL
+
+    for last in ends:
         looks = [look for look in sequential.LOOKS if look < last] + [last]
-        yield last, float(np.quantile(scaled[:, [look - 1 for look in looks]].max(axis=1), 0.95))
+        most = np.stack([needed(look) for look in looks]).max(axis=0)
+        yield last, float(np.quantile(most, 0.95))
 
 
 def experiment(logs: Sequence[float], shift: float, chance: random.Random) -> tuple[int, str, bool]:
@@ -54,7 +67,7 @@ def experiment(logs: Sequence[float], shift: float, chance: random.Random) -> tu
         rounds += [
             math.exp(shift + chance.choice((-1, 1)) * chance.choice(logs)) for _ in range(look - len(rounds))
         ]
-        found = statistics.interval(rounds, widening=sequential.WIDENING)
+        found = statistics.typical(rounds, widening=sequential.WIDENING)
         wrong |= not found.low <= math.exp(shift) <= found.high
         standing = sequential.standing(found, sequential.WORTH)
         if standing != "inconclusive":

@@ -8,7 +8,6 @@ Those that cannot be run here are named and not counted. The exit code says whet
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -20,13 +19,28 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "truth"))
 
 import asking
 import judge
+import keeping
+import msgspec
 import settings
 from cases import Case, asked, find, has_twin
+
+from reap.base.records import Record
 
 VERBS = ("wall", "share", "rss", "run", "tune")
 SCALES = {"wall": 0.4, "share": 1.5, "rss": 1.0, "run": 0.3}
 PAIRS = 5
 """Pairs of a program and its twin, from which the true share of time comes."""
+
+
+class Row(Record):
+    """What came of one question."""
+
+    number: int = msgspec.field(name="pass")
+    verb: str
+    case: str
+    twin: bool
+    outcome: judge.Outcome
+    said: str
 
 
 def put(verb: str, case: Case | settings.Setting, *, cured: bool) -> judge.Judged:
@@ -79,8 +93,8 @@ def main() -> int:
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     file = given.folder / "results.jsonl"
-    done = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    known = {(each["pass"], each["verb"], each["case"], each["twin"]) for each in done}
+    done = keeping.resume(file, Row)
+    known = {(row.number, row.verb, row.case, row.twin) for row in done}
     hog = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if given.hog else None
     try:
         for number in range(given.passes):
@@ -90,11 +104,16 @@ def main() -> int:
                 if (number, verb, case.name, cured) in known:
                     continue
                 judged = put(verb, case, cured=cured)
-                row = {"pass": number, "verb": verb, "case": case.name, "twin": cured}
-                row |= {"outcome": judged.outcome, "said": judged.said}
+                row = Row(
+                    number=number,
+                    verb=verb,
+                    case=case.name,
+                    twin=cured,
+                    outcome=judged.outcome,
+                    said=judged.said,
+                )
                 done.append(row)
-                with file.open("a") as results:
-                    results.write(json.dumps(row) + "\n")
+                keeping.append(file, row)
                 name = f"{case.name}{' (twin)' if cured else ''}"
                 print(
                     f"{number} {verb:5} {name:24} {judged.outcome:12} {judged.said}",
@@ -107,32 +126,30 @@ def main() -> int:
     return tables(done)
 
 
-def tables(rows: list[dict]) -> int:
+def tables(rows: list[Row]) -> int:
     """Prints them as Markdown; 1 if anything was wrong."""
     print("| verb | asked | right | inconclusive | wrong |\n|---|---|---|---|---|")
     for verb in VERBS:
-        counts = Counter(row["outcome"] for row in rows if row["verb"] == verb)
+        counts = Counter(row.outcome for row in rows if row.verb == verb)
         if whole := counts.total():
             parts = [
                 f"{counts[name]} ({counts[name] / whole:.1%})" for name in ("right", "inconclusive", "wrong")
             ]
             print(f"| {verb} | {whole} | {' | '.join(parts)} |")
     odd = Counter(
-        (row["verb"], row["case"], row["twin"], row["outcome"], row["said"])
-        for row in rows
-        if row["outcome"] != "right"
+        (row.verb, row.case, row.twin, row.outcome, row.said) for row in rows if row.outcome != "right"
     )
     print("\n| verb | program | outcome | times | said |\n|---|---|---|---|---|")
     for (verb, name, twin, outcome, said), times in sorted(odd.items()):
         print(f"| {verb} | {name}{', twin' if twin else ''} | {outcome} | {times} | {said} |")
     print("\n| program | language | fault | put to |\n|---|---|---|---|")
-    for name in dict.fromkeys(row["case"] for row in rows if row["verb"] != "tune"):
+    for name in dict.fromkeys(row.case for row in rows if row.verb != "tune"):
         case = find(name)
         verbs = ", ".join(verb for verb in VERBS if verb != "tune" and case in asked(verb))
         print(f"| {name} | {case.language} | {case.fault} | {verbs} |")
-    for setting in settings.SETTINGS if any(row["verb"] == "tune" for row in rows) else ():
+    for setting in settings.SETTINGS if any(row.verb == "tune" for row in rows) else ():
         print(f"| {setting.name} | C | {setting.fault} | tune |")
-    return int(any(row["outcome"] == "wrong" for row in rows))
+    return int(any(row.outcome == "wrong" for row in rows))
 
 
 if __name__ == "__main__":

@@ -97,8 +97,8 @@ uint32_t AttachedFile::take_block(reap_block_kind kind) {
     return 0;
 }
 
-void AttachedFile::write(uint32_t block, const std::vector<unsigned char> &bytes) {
-    write_all(file_, bytes.data(), bytes.size(), uint64_t{block} * REAP_BLOCK_BYTES, path_);
+void AttachedFile::write(uint32_t block, size_t offset, const void *data, size_t bytes) {
+    write_all(file_, data, bytes, uint64_t{block} * REAP_BLOCK_BYTES + offset, path_);
 }
 
 void AttachedFile::summarise(uint32_t image, const AttachSummary &summary) {
@@ -218,8 +218,8 @@ void AttachedRecording::put_counts() {
     }
     const auto *bytes = reinterpret_cast<const unsigned char *>(&counts);
     counts_.payload.assign(bytes, bytes + sizeof counts);
+    counts_.written = 0;
     if (counts_.index == 0) counts_.index = file_.take_block(counts_.kind);
-    counts_.changed = true;
 }
 
 void AttachedRecording::append(Stream &stream, const std::vector<unsigned char> &record) {
@@ -229,40 +229,43 @@ void AttachedRecording::append(Stream &stream, const std::vector<unsigned char> 
         full_ = next == 0;
         if (full_) return;
         if (stream.index != 0) {
-            write_block(stream);
+            write_block(stream, true);
             ++stream.sequence;
         }
         stream.payload.clear();
+        stream.written = 0;
         stream.index = next;
     }
     stream.payload.insert(stream.payload.end(), record.begin(), record.end());
-    stream.changed = true;
 }
 
-void AttachedRecording::write_block(Stream &stream) {
-    std::vector<unsigned char> block(REAP_BLOCK_BYTES);
+void AttachedRecording::write_block(Stream &stream, bool seal) {
+    const size_t bytes = stream.payload.size() - stream.written;
+    if (stream.index == 0 || (bytes == 0 && !seal)) return;
+    file_.write(stream.index, REAP_BLOCK_HEADER_BYTES + stream.written,
+                stream.payload.data() + stream.written, bytes);
+    stream.written = stream.payload.size();
     reap_block_header head{};
     head.magic = REAP_BLOCK_MAGIC;
     head.kind = static_cast<uint16_t>(stream.kind);
-    head.flags = REAP_BLOCK_SEALED;
+    head.flags = seal ? REAP_BLOCK_SEALED : 0;
     head.pid = pid_;
     head.process_start = process_start_;
     head.image = image_;
     head.sequence = stream.sequence;
     head.base_ticks = file_.start();
     head.committed = static_cast<uint32_t>(stream.payload.size());
-    head.checksum = checksum(stream.payload.data(), stream.payload.size(), head.image);
-    std::memcpy(block.data(), &head, sizeof head);
-    std::memcpy(block.data() + sizeof head, stream.payload.data(), stream.payload.size());
-    file_.write(stream.index, block);
-    stream.changed = false;
+    if (seal) head.checksum = checksum(stream.payload.data(), stream.payload.size(), head.image);
+    file_.write(stream.index, 0, &head, sizeof head);
 }
 
-void AttachedRecording::flush() {
+void AttachedRecording::flush() { write_all_blocks(false); }
+void AttachedRecording::finish() { write_all_blocks(true); }
+
+void AttachedRecording::write_all_blocks(bool seal) {
     put_counts();
-    for (Stream *stream : {&definitions_, &events_, &counts_}) {
-        if (stream->changed) write_block(*stream);
-    }
+    // Definitions first: who reads meanwhile finds those of each event.
+    for (Stream *stream : {&definitions_, &events_, &counts_}) write_block(*stream, seal);
     file_.summarise(image_, summary_);
 }
 

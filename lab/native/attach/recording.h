@@ -47,7 +47,7 @@ class AttachedFile {
     // A block of its own, by its number; 0 where the file has reached its limit. One for counters ignores
     // that.
     uint32_t take_block(reap_block_kind kind);
-    void write(uint32_t block, const std::vector<unsigned char> &bytes);
+    void write(uint32_t block, size_t offset, const void *data, size_t bytes);
     // What the header says of the windows of an image.
     void summarise(uint32_t image, const AttachSummary &summary);
     // Of all images together.
@@ -63,8 +63,9 @@ class AttachedFile {
     std::map<uint32_t, AttachSummary> summaries_; // by image
 };
 
-// One process image, as if all were of one thread. Every block is written whole and sealed, so that the file
-// can be read at any time. Throws what the file throws.
+// One process image, as if all were of one thread. The file can be read at any time: what is added to a block
+// is written before its head says so, and a block is sealed when nothing more comes. Throws what the file
+// throws.
 class AttachedRecording {
   public:
     // `parent` is the image by whose process this one was made, and one more; 0: none that is known.
@@ -80,6 +81,8 @@ class AttachedRecording {
     void add_frees(reap_call call, double count);
     // Writes what has been added, and the header.
     void flush();
+    // The same, and nothing more comes.
+    void finish();
 
     // What the header says of the windows.
     AttachSummary &summary() noexcept { return summary_; }
@@ -91,11 +94,12 @@ class AttachedRecording {
         uint32_t index = 0; // 0: none yet
         uint32_t sequence = 0;
         std::vector<unsigned char> payload;
-        bool changed = false;
+        size_t written = 0; // bytes of it
     };
 
     void append(Stream &stream, const std::vector<unsigned char> &record);
-    void write_block(Stream &stream);
+    void write_block(Stream &stream, bool seal);
+    void write_all_blocks(bool seal);
     void put_counts();
     void put_image(const std::string &provider, uint32_t parent);
 
@@ -104,9 +108,9 @@ class AttachedRecording {
     uint32_t pid_;
     uint64_t process_start_ = 0;
     AttachSummary summary_{};
-    Stream definitions_{REAP_BLOCK_DEFINITIONS, 0, 0, {}, false};
-    Stream events_{REAP_BLOCK_EVENTS, 0, 0, {}, false};
-    Stream counts_{REAP_BLOCK_COUNTS, 0, 0, {}, false};
+    Stream definitions_{REAP_BLOCK_DEFINITIONS, 0, 0, {}, 0};
+    Stream events_{REAP_BLOCK_EVENTS, 0, 0, {}, 0};
+    Stream counts_{REAP_BLOCK_COUNTS, 0, 0, {}, 0};
     bool full_ = false;                                        // the file is: the counters go on
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> frames_; // by parent and address
     std::map<std::pair<uint64_t, std::string>, bool> mapped_;

@@ -25,6 +25,7 @@ namespace {
 
 constexpr double kMoment = 50e-6;     // seconds
 constexpr double kPoll = 0.002;       // seconds
+constexpr double kFlush = 0.2;        // seconds; who reads meanwhile looks about once a second
 constexpr double kShortest = 0.01;    // a window, in seconds
 constexpr double kLongest = 0.2;      // and at most
 constexpr double kBudget = 0.02;      // what a window may cost the process, in seconds of CPU time
@@ -66,6 +67,7 @@ class Watch::Windows {
         recording_ = &recording;
         options_ = options;
         recording_->map(target_.files());
+        recording_->flush();
         start_ = monotonic_seconds();
         start_cpu_ = set_cpu_ = cpu();
         begin_window(reading());
@@ -101,7 +103,7 @@ class Watch::Windows {
         settle_window(end);
         probes_.remove();
         summarise(end);
-        recording_->flush();
+        recording_->finish();
         return ended_ ? End::Process : executed_ ? End::Executed : End::Stopped;
     }
 
@@ -331,7 +333,7 @@ class Watch::Windows {
         chance_ = std::clamp(wanted / seen, kLeastChance, 1.0);
         probes_.sample(chance_);
         window_.seconds = 0;
-        if (until.time - flushed_ >= 1) {
+        if (until.time - flushed_ >= kFlush) {
             summarise(until);
             recording_->flush();
             flushed_ = until.time;

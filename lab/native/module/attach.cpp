@@ -26,9 +26,11 @@ struct Outcome : Attached {
 };
 
 using Action = nb::typed<nb::callable, void()>;
+using Question = nb::typed<nb::callable, bool()>;
 
 Outcome attach_to(const std::string &path, int process, double seconds, const Action &create,
-                  double most_overhead, const std::optional<Action> &execute) {
+                  double most_overhead, const std::optional<Action> &execute,
+                  const std::optional<Question> &stopped) {
     const auto creating = [&create] {
         const nb::gil_scoped_acquire held;
         create();
@@ -40,8 +42,9 @@ Outcome attach_to(const std::string &path, int process, double seconds, const Ac
             (*execute)();
         };
     }
-    const auto interrupted = [] {
+    const auto interrupted = [&stopped] {
         const nb::gil_scoped_acquire held;
+        if (stopped && nb::cast<bool>((*stopped)())) return true;
         if (PyErr_CheckSignals() == 0) return false;
         PyErr_Clear(); // Ctrl-C ends the watching alone
         return true;
@@ -64,7 +67,7 @@ Outcome attach_to(const std::string &path, int process, double seconds, const Ac
 void bind_attach(nb::module_ &m) {
     nb::class_<Outcome>(m, "AttachOutcome", "What came of attaching to a process.")
         .def_ro("ended", &Outcome::ended, "The process ended meanwhile.")
-        .def_ro("interrupted", &Outcome::interrupted, "By Ctrl-C.")
+        .def_ro("interrupted", &Outcome::interrupted, "By Ctrl-C, or by `stopped`.")
         .def_ro("executed", &Outcome::executed, "It executed its program; else it ended before.")
         .def_ro("processes", &Outcome::processes, "That were watched.")
         .def_ro("left_out", &Outcome::left_out, "Descendants of the process that were not.")
@@ -82,11 +85,13 @@ void bind_attach(nb::module_ &m) {
         .def_ro("errno", &Outcome::number)
         .def_prop_ro("detail", text_of(&Outcome::detail), "Of the failed step: the file.");
     m.def("attach", &attach_to, "path"_a, "process"_a, "seconds"_a, "create"_a, "most_overhead"_a = 0.05,
-          "execute"_a = nb::none(),
+          "execute"_a = nb::none(), "stopped"_a = nb::none(),
           "Watch the allocations of a running process and its descendants, in windows that cost each at most "
           "so much of its CPU time. `create` makes the trace at the path, once nothing is refused. A process "
           "that waits to execute a program is released by `execute`, watched from its first instruction, and "
-          "killed where that is refused. Raises OSError where the trace cannot be written, and what "
+          "killed where that is refused. Ctrl-C ends the watching, and in any thread that `stopped` says so; "
+          "it "
+          "is asked 50 times a second. Raises OSError where the trace cannot be written, and what "
           "`create` and `execute` raise.");
 }
 

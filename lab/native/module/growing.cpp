@@ -29,6 +29,7 @@ class GrowingRecording {
     [[nodiscard]] std::vector<SizeRow> sizes() const { return size_rows(growing_.by_size()); }
     Damage damage() { return growing_.file().damage(); }
     uint32_t depth() { return growing_.file().header().depth; }
+    bool attached() { return growing_.file().header().attached != 0; }
     bool finished() { return growing_.file().header().finished != 0; }
     bool ended() { return growing_.file().header().end_ticks != 0; }
     uint32_t stop_reason() { return growing_.file().header().stop_reason; }
@@ -71,7 +72,8 @@ void bind_growing(const nb::module_ &m) {
         .def_ro("measurements", &Growing::Now::measurements, "How often it was measured.")
         .def_ro("processes", &Growing::Now::processes, "Process images that began.")
         .def_ro("running", &Growing::Now::running, "Those that still run.")
-        .def_ro("seconds", &Growing::Now::seconds, "Since the recording began.");
+        .def_ro("seconds", &Growing::Now::seconds, "Since the recording began.")
+        .def_ro("last_event", &Growing::Now::last_event, "Seconds from then to the last event.");
     nb::class_<GrowingRecording>(m, "GrowingRecording",
                                  "A trace that is read while it is written. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &>(), "path"_a)
@@ -88,6 +90,8 @@ void bind_growing(const nb::module_ &m) {
         .def("frames", &GrowingRecording::frames, "image"_a, "stack"_a)
         .def("damage", &GrowingRecording::damage)
         .def_prop_ro("depth", &GrowingRecording::depth)
+        .def_prop_ro("attached", &GrowingRecording::attached,
+                     "By uprobes: all is estimated, no block's life is known.")
         .def_prop_ro("command", &GrowingRecording::command)
         .def_prop_ro("ended", &GrowingRecording::ended, "It was closed.")
         .def_prop_ro("finished", &GrowingRecording::finished, "And every process had ended then.")

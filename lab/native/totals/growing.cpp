@@ -42,6 +42,7 @@ bool Growing::update(uint64_t most, bool last) {
     const bool all = take_events(horizon, most);
     read_counts(ended);
     read_outside();
+    if (file_.header().attached != 0) measure_resident();
 
     const reap_file_header &header = file_.header();
     const Summary &totals = all_.totals();
@@ -51,6 +52,7 @@ bool Growing::update(uint64_t most, bool last) {
     now_.bytes = by_size_.bytes();
     now_.samples = totals.samples;
     now_.running = running_.size();
+    now_.last_event = seconds(totals.last_ticks);
     now_.seconds = seconds(!all || last ? std::max(totals.last_ticks, header.end_ticks) : horizon);
     return !all;
 }
@@ -161,6 +163,17 @@ void Growing::read_outside() {
             now_.peak_resident = std::max(now_.peak_resident, bytes);
         }
     }
+}
+
+// No launcher does it for a process that ran already.
+void Growing::measure_resident() {
+    uint64_t bytes = 0;
+    for (const auto &[image, process] : running_) {
+        if (const auto found = stat_of(process.pid)) bytes += found->resident;
+    }
+    if (bytes == 0) return; // all have ended: what they had last stands
+    now_.resident = bytes;
+    now_.peak_resident = std::max(now_.peak_resident, bytes);
 }
 
 std::vector<Growing::Row> Growing::stacks(size_t most) {

@@ -38,12 +38,13 @@ class Growing {
         double live_bytes = 0; // in triage estimated from samples
         double peak_bytes = 0; // the most of it
         uint64_t samples = 0;
-        uint64_t resident = 0;      // as the launcher measured it last; 0: not yet
+        uint64_t resident = 0;      // as the launcher measured it last; 0: not yet. If attached, as of now
         uint64_t peak_resident = 0; // the most it measured
         uint64_t measurements = 0;  // how often it did
         uint64_t processes = 0;     // images that began
         uint64_t running = 0;       // and those whose process is there and has executed no other program
         double seconds = 0;         // from the start to the last event or measurement that was taken
+        double last_event = 0;      // the same of events alone; if attached, they come in some at a time
     };
     [[nodiscard]] const Now &now() const noexcept { return now_; }
 
@@ -78,6 +79,7 @@ class Growing {
     bool take_events(uint64_t horizon, uint64_t most);
     void read_counts(const Images &ended);
     void read_outside();
+    void measure_resident();
     [[nodiscard]] double seconds(uint64_t ticks) const noexcept;
 
     BlockFile file_;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 
 namespace reap::native {
 
@@ -16,7 +17,9 @@ std::optional<ProcessStat> stat_of(uint32_t pid) {
     std::string other;
     fields >> found.state >> found.parent; // fields 3 and 4
     for (int i = 5; i < 22; ++i) fields >> other;
-    if (!(fields >> found.start)) return std::nullopt;
+    uint64_t pages = 0;
+    if (!(fields >> found.start >> other >> pages)) return std::nullopt;
+    found.resident = pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
     return found;
 }
 

@@ -10,7 +10,8 @@ namespace reap::native {
 struct ProcessStat {
     char state = '?';
     uint32_t parent = 0;
-    uint64_t start = 0; // in ticks since boot
+    uint64_t start = 0;    // in ticks since boot
+    uint64_t resident = 0; // in bytes
 };
 // Nothing where there is no such process.
 std::optional<ProcessStat> stat_of(uint32_t pid);

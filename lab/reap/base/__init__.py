@@ -1,1 +1,1 @@
-"""What everything stands on: errors, files, records, units, text."""
+"""What everything stands on: errors, files, records, units, text, ranks."""

@@ -1,14 +1,19 @@
-"""A program that is to be recorded on this terminal."""
+"""A program that is to be recorded on this terminal, and what it costs to watch one from outside."""
 
 import shlex
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from reap.allocators import catalog
+from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.launch import program as programs
 from reap.launch.records import Launch
+
+if TYPE_CHECKING:
+    from reap.native import AttachOutcome
 
 
 def to_record(command: Sequence[str], allocator: str | None, timeout: float | None) -> Launch:
@@ -32,4 +37,25 @@ def to_record(command: Sequence[str], allocator: str | None, timeout: float | No
         allocator=chosen[0].library if chosen else "",
         capture=False,
         timeout=timeout,
+    )
+
+
+def say_attached(pid: int, outcome: "AttachOutcome") -> None:
+    """What became of a running process that was watched, and what that cost it."""
+    if outcome.ended:
+        click.echo(f"note: process {pid} ended while it was watched", err=True)
+    say_watched(outcome)
+
+
+def say_watched(outcome: "AttachOutcome") -> None:
+    """What watching cost."""
+    if outcome.left_out:
+        why = "they ended within some tenths of a second, or no allocator that is known was found"
+        click.echo(
+            f"note: {units.many(outcome.left_out, 'child process', 'es')} not watched: {why}", err=True
+        )
+    click.echo(
+        f"each call that met a probe cost the process {units.duration(outcome.call_ns * 1e-9)}; "
+        f"all together {units.percent(outcome.overhead)} of its CPU time",
+        err=True,
     )

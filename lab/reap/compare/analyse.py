@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping
+from statistics import median
 
 from reap.base.records import Estimate
 from reap.experiment import statistics
-from reap.experiment.records import Comparison, InRounds, Ratio, Side
+from reap.experiment.records import Comparison, InRounds, Ratio, Run, Side
 
 PER_REQUEST = "cpu_per_request"
 """Of a server whose requests are counted, in place of CPU time: loads may differ in their number."""
@@ -61,7 +62,7 @@ def to_control(ratio: Ratio, comparison: InRounds) -> Estimate:
         return ratio.ratio
     pairs = list(zip(ratio.pairs, noise.pairs, strict=False))
     if len(ratio.pairs) == len(noise.pairs) >= statistics.LEAST_ROUNDS and all(map(all, pairs)):
-        return statistics.interval([own / control for own, control in pairs], widening=comparison.widening)
+        return statistics.typical([own / control for own, control in pairs], widening=comparison.widening)
     held, between = ratio.ratio, noise.ratio
     return Estimate(value=held.value, low=held.low / between.high, high=held.high / between.low)
 
@@ -77,6 +78,16 @@ def within_noise(ratio: Ratio, comparison: Comparison) -> bool:
         return False
     held = to_control(ratio, comparison)
     return held.low <= 1 <= held.high
+
+
+def unpaired(baseline: Mapping[int, Run], own: Mapping[int, Run]) -> float | None:
+    """Of rounds whose runs shared a core: the part of the longer run after the other's end, in the median."""
+    pairs = [
+        (baseline[number].outcome.wall_ns, run.outcome.wall_ns)
+        for number, run in own.items()
+        if number in baseline and run.together and not run.in_turns
+    ]
+    return median(1 - min(pair) / max(1, *pair) for pair in pairs) if pairs else None
 
 
 def decided(comparison: Comparison) -> bool:

@@ -142,7 +142,7 @@ def rounds_needed(side: Side, comparison: Comparison) -> int | None:
         (comparison.worth - abs(change)) / half,
         (change - math.log(1 - at.MAY_HIDE)) / half,
     )
-    needed = max(side.rounds / narrower**2 * 1.2, 10)
+    needed = max(side.rounds / narrower**2, 10)
     return math.ceil(needed / 5) * 5 if needed <= at.MOST_ROUNDS else None
 
 

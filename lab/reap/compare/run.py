@@ -231,6 +231,7 @@ def _side(
         same_exit=status is None,
         problem=problem,
         itself=bool(allocator.library) and _is_same_file(verification.provider, expected.provider),
+        unpaired=None if spec.server else analyse.unpaired(expected.baseline, sound),
     )
 
 

@@ -226,12 +226,29 @@ def reading(comparison: Comparison) -> list[str]:
         equivalent(comparison.worth),
         NOISE,
     ]
+    if tails := _unpaired(comparison):
+        lines.append(tails)
     if comparison.load:
         lines += _of_loads(comparison)
     lines += stopping(comparison.widening)
     if not all(analyse.trusted(side) for side in comparison.sides):
         lines.append(DISTRUST)
     return lines
+
+
+def _unpaired(comparison: Comparison) -> str:
+    """How much of each side's runs was beside no other of the pair; empty where they shared no core."""
+    parts = [
+        f"{side.allocator} {units.percent(side.unpaired)}"
+        for side in comparison.sides
+        if side.unpaired is not None
+    ]
+    if not parts:
+        return ""
+    return (
+        f"Unpaired tail: {', '.join(parts)} of the longer run of a pair is after the other's end, where "
+        "fewer runs share the core. Where it is long, a difference may be a little larger than it reads."
+    )
 
 
 def equivalent(worth: float) -> str:

@@ -14,7 +14,7 @@ from reap.base.errors import ReapError
 from reap.base.records import Record
 from reap.doctor import noise
 from reap.drag.exact import valgrind
-from reap.launch import native_files, spawn
+from reap.launch import freezer, native_files, spawn
 from reap.launch.host import calibration, machine, sampling
 from reap.launch.records import Launch
 
@@ -208,6 +208,27 @@ def _cores() -> Check:
     return Check(name="cores", state="good", says=says)
 
 
+def _turns() -> Check:
+    """What stops and continues programs of several threads that are compared."""
+    found = freezer.search()
+    if isinstance(found, freezer.Hierarchy):
+        return Check(
+            name="turns",
+            state="good",
+            says=f"programs that use several cores take turns by the freezer of cgroups "
+            f"(version {found.version}, in {found.folder})",
+        )
+    return Check(
+        name="turns",
+        state="poor",
+        says="programs that use several cores take turns by SIGSTOP and SIGCONT, which they may notice; "
+        f"cgroups cannot be frozen here: {found}",
+        mend="mount /sys/fs/cgroup writable"
+        if os.geteuid() == 0
+        else "systemd-run --user --scope -p Delegate=yes reap compare ..., or run reap as root",
+    )
+
+
 def _huge_pages() -> Check:
     mode = machine.describe().huge_pages
     if not mode:
@@ -301,6 +322,7 @@ _CHECKS: tuple[tuple[str, Callable[[], Check]], ...] = (
     ("calibration", _calibration),
     ("load", _load),
     ("cores", _cores),
+    ("turns", _turns),
     ("huge pages", _huge_pages),
     ("clock", _clock),
     ("free space", _space),

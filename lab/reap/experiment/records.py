@@ -159,7 +159,7 @@ class Ratio(Record):
     value: float
     """Median of the allocator, in the unit."""
     ratio: Estimate
-    """Geometric mean of value / baseline over the rounds, with its 95 % CI; below 1 is less."""
+    """Value / baseline of a typical round, with its 95 % CI; below 1 is less."""
     pairs: list[float]
     """The ratio of every round, in order."""
     verdict: Verdict
@@ -188,6 +188,9 @@ class Side(Record):
     """One sentence where this allocator could not be compared."""
     itself: bool = False
     """Whether the same file serves the program under the baseline, so that it is compared with itself."""
+    unpaired: float | None = None
+    """Of runs at the same time, what part of the longer run of a pair comes after the other's end, in the
+    median: it is not paired. None of other runs."""
 
 
 class Spread(Record):

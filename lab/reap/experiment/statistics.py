@@ -1,18 +1,21 @@
 """From paired measurements to a ratio, its interval, and what may be said of it.
 
 Runs of one round were made side by side, so that what disturbs the machine disturbs both: the ratio is
-taken within the round, and the rounds are the sample. Ratios are averaged as logarithms: doubled and halved
+taken within the round, and the rounds are the sample. Ratios are compared as logarithms: doubled and halved
 then cancel out.
 
-The interval is Student's t of the logarithms, which is right at any fixed number of rounds from two on;
-where the number follows from the results it is widened (`reap.experiment.sequential`). A
-percentile bootstrap, widened for few rounds, left the truth out too often: see lab/bench/intervals.py.
+Of rounds the ratio is that of a typical one, with an interval by ranks (`reap.base.ranks`), which a
+disturbed round hardly moves; of few rounds, and where a mean is meant, the geometric mean with Student's t.
+Both are right at any fixed number of rounds; where the number follows from the results they are widened
+(`reap.experiment.sequential`). A percentile bootstrap, widened for few rounds, left the truth out too often:
+see lab/bench/intervals.py.
 """
 
 import math
 import statistics
 from collections.abc import Sequence
 
+from reap.base import ranks
 from reap.base.records import Estimate
 from reap.experiment import sequential
 from reap.experiment.metrics import Metric
@@ -36,10 +39,10 @@ def compare(
 ) -> Ratio:
     """The ratio of `values` to `baseline`, paired by position. Throws ValueError below LEAST_ROUNDS.
 
-    `widening` is that of `interval`, `worth` that of `verdict`.
+    `widening` is that of `typical`, `worth` that of `verdict`.
     """
     pairs = paired_ratios(baseline, values, metric.quantum)
-    ratio = interval(pairs, level, widening=widening)
+    ratio = typical(pairs, level, widening=widening)
     return Ratio(
         metric=metric.name,
         unit=metric.unit,
@@ -62,10 +65,24 @@ def paired_ratios(baseline: Sequence[float], values: Sequence[float], quantum: f
     return [(value + shift) / (base + shift) for base, value in zip(baseline, values, strict=True)]
 
 
+def typical(pairs: Sequence[float], level: float = LEVEL, *, widening: float = 1.0) -> Estimate:
+    """The ratio of a typical round with its interval, of 95 % if no other level is asked for.
+
+    The median of the geometric means of all pairs of rounds (Hodges and Lehmann, 1963). Of so few rounds that
+    ranks cannot say as much, or of thousands, what `interval` says. `widening` is `sequential.WIDENING` where
+    the number of rounds follows from the results. Throws ValueError below LEAST_ROUNDS.
+    """
+    found = ranks.interval([math.log(pair) for pair in pairs], widening * _normal_quantile(level))
+    if found is None:
+        return interval(pairs, level, widening=widening)
+    low, middle, high = (math.exp(each) for each in found)
+    return Estimate(value=middle, low=low, high=high)
+
+
 def interval(pairs: Sequence[float], level: float = LEVEL, *, widening: float = 1.0) -> Estimate:
     """The geometric mean of the ratios with its interval, of 95 % if no other level is asked for.
 
-    `widening` is `sequential.WIDENING` where the number of rounds follows from the results.
+    `widening` is `sequential.WIDENING` where the number of ratios follows from the results.
     Throws ValueError below LEAST_ROUNDS.
     """
     if len(pairs) < LEAST_ROUNDS:
@@ -121,6 +138,10 @@ def spread(starts: Sequence[Sequence[float]]) -> Spread | None:
     within = statistics.fmean(statistics.variance(start) for start in logs)
     between = statistics.variance([statistics.fmean(start) for start in logs]) - within / usual
     return Spread(load=math.sqrt(within), start=math.sqrt(max(0.0, between)))
+
+
+def _normal_quantile(level: float) -> float:
+    return statistics.NormalDist().inv_cdf((1 + level) / 2)
 
 
 def _student_quantile(level: float, freedom: float) -> float:

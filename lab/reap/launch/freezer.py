@@ -40,6 +40,8 @@ done
 class Hierarchy(Record):
     """Where groups can be made, and how they are frozen."""
 
+    version: int
+    """Of cgroups."""
     folder: str
     """Of the group that we are in."""
     switch: str
@@ -109,21 +111,32 @@ def groups(hierarchy: Hierarchy, count: int) -> Iterator[list[Group]]:
         yield [Group(hierarchy, each) for each in folders]
 
 
-@functools.cache
 def here() -> Hierarchy | None:
-    """That of this machine; None where we may make no group that can be frozen: tried, not guessed."""
+    """That of this machine; None where we may make no group that can be frozen."""
+    found = search()
+    return found if isinstance(found, Hierarchy) else None
+
+
+@functools.cache
+def search() -> Hierarchy | str:
+    """The same, or why there is none: tried, not guessed."""
     try:
         mounted = _lines("mountinfo")
         groups_of_ours = dict(line.split(":", 2)[1:] for line in _lines("cgroup"))
-    except OSError:
-        return None
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}"
     kinds = [("cgroup2", "", _version_2), ("cgroup", "freezer", _version_1)]
+    reasons = []
     for kind, controller, made in kinds:
         own = next((path for names, path in groups_of_ours.items() if controller in names.split(",")), None)
         folder = _folder(mounted, kind, controller, own) if own else ""
-        if folder and _works(made(folder)):
+        if not folder:
+            continue
+        reason = _refused(made(folder))
+        if not reason:
             return made(folder)
-    return None
+        reasons.append(reason)
+    return "; ".join(reasons) or "our cgroup is not mounted here"
 
 
 def _lines(name: str) -> list[str]:
@@ -132,6 +145,7 @@ def _lines(name: str) -> list[str]:
 
 def _version_2(folder: str) -> Hierarchy:
     return Hierarchy(
+        version=2,
         folder=folder,
         switch="cgroup.freeze",
         frozen="1",
@@ -143,6 +157,7 @@ def _version_2(folder: str) -> Hierarchy:
 
 def _version_1(folder: str) -> Hierarchy:
     return Hierarchy(
+        version=1,
         folder=folder,
         switch="freezer.state",
         frozen="FROZEN",
@@ -164,10 +179,10 @@ def _folder(mounted: Sequence[str], kind: str, controller: str, path: str) -> st
     return ""
 
 
-def _works(hierarchy: Hierarchy) -> bool:
-    """Whether a process can be moved into a group and out of it, and the group be frozen."""
+def _refused(hierarchy: Hierarchy) -> str:
+    """Why no process can be moved into a group and out of it, or the group not be frozen; empty if not so."""
     if not os.access(Path(hierarchy.folder) / "cgroup.procs", os.W_OK):
-        return False
+        return f"{hierarchy.folder} may not be written"
     try:
         with (
             groups(hierarchy, 1) as (group,),
@@ -176,6 +191,6 @@ def _works(hierarchy: Hierarchy) -> bool:
             group.take(lambda: [one.pid])
             group.stop()
             group.go_on()
-    except OSError:
-        return False
-    return True
+    except OSError as error:
+        return f"no group can be used in {hierarchy.folder}: {error.strerror}"
+    return ""

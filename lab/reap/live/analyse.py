@@ -35,6 +35,12 @@ def by_live(found: Iterable[SiteNow], most: int) -> list[SiteNow]:
     return sorted(kept, key=lambda site: (-site.live_bytes, site.function, site.location))[:most]
 
 
+def by_bytes(found: Iterable[SiteNow], most: int) -> list[SiteNow]:
+    """Those with most bytes allocated."""
+    kept = [site for site in found if site.bytes > 0]
+    return sorted(kept, key=lambda site: (-site.bytes, site.function, site.location))[:most]
+
+
 def by_rate(found: Iterable[SiteNow], most: int) -> list[SiteNow]:
     """Those with most allocations."""
     kept = [site for site in found if site.allocations > 0]

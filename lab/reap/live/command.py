@@ -47,7 +47,7 @@ class _FileOrProgram(click.Command):
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Keep the recording of CMD in this file (default: it is deleted at the end).",
+    help="Keep the recording in this file (default: it is deleted at the end).",
 )
 @click.option(
     "-d",
@@ -59,6 +59,7 @@ class _FileOrProgram(click.Command):
 )
 @click.option("-a", "--allocator", help="Record CMD under this allocator: a name, or NAME=/path/lib.so.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until CMD is stopped.")
+@click.option("--pid", type=click.IntRange(min=1), help="Watch this running process instead of running CMD.")
 @click.option("-f", "--force", is_flag=True, help="Replace the file of -o if it exists.")
 @click.option(
     "--interval",
@@ -86,6 +87,7 @@ def live(
     depth: "Depth",
     allocator: str | None,
     timeout: float | None,
+    pid: int | None,
     force: bool,
     interval: float,
     seconds: float | None,
@@ -98,15 +100,28 @@ def live(
     printed unchanged after it. FILE is a recording in progress: start reap record in another terminal.
 
     Only reads the recording, and so does not slow CMD down. q closes the view and Ctrl-C interrupts CMD.
-    Exits with CMD's own status; 0 with FILE.
+    Exits with CMD's own status; 0 with FILE or --pid.
+
+    --pid watches a process that runs already, and its children, as reap record --pid does: all is estimated,
+    and live bytes are not known. Requires root, or CAP_PERFMON and CAP_BPF.
 
     \b
         reap live -- perl script.pl
         reap live perl.reap
+        reap live --pid $(pidof -s redis-server)
     """  # noqa: D301 - click wants the character itself
+    from reap.commandline.experiments import written
+
     viewed = not plain and all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     if viewed:
         _require_textual()
+    if pid is not None:
+        unused = ["CMD"] if words else sorted(written(context, ("depth", "allocator", "timeout")))
+        if unused:
+            raise ReapError(
+                f"{unused[0]} must not be used with --pid", f"reap live --pid {pid}", ExitCode.USAGE
+            )
+        return _attached(pid, output, interval, seconds, force=force, viewed=viewed)
     if not context.meta[_PROGRAM]:
         if len(words) != 1:
             hint = "reap live FILE, or reap live -- CMD"
@@ -178,7 +193,7 @@ def _plainly(
 
     held: list[Watched] = []
     ended = threading.Event()
-    printer = threading.Thread(target=lambda: _print_lines(held[0], interval, seconds, ended))
+    printer = threading.Thread(target=lambda: _print_lines(held[0].look, interval, seconds, ended))
 
     def start(launch: "Launch") -> "Outcome":
         held.append(run.Watched(path))
@@ -199,25 +214,53 @@ def _file(path: Path, interval: float, seconds: float | None, *, viewed: bool) -
     from reap.commandline import reporting
     from reap.live import run, words
 
-    watched = run.Watched(path)
-    if viewed:
-        from reap.live import terminal
-
-        view = terminal.View(watched.look, interval, seconds=seconds)
-        view.run()
-        if view.error is not None:
-            raise view.error
-        last = view.moment
-    else:
-        last = _print_lines(watched, interval, seconds, threading.Event())
+    last = _show(run.Watched(path).look, interval, seconds, viewed=viewed)
     for said in words.summary(last) if last is not None else []:
         click.echo(said, err=True)
     reporting.say_next(["reap", "show", str(path)])
     return ExitCode.OK
 
 
+def _attached(
+    pid: int, output: Path | None, interval: float, seconds: float | None, *, force: bool, viewed: bool
+) -> int:
+    """Watches a process that runs already."""
+    from reap.commandline import recorded, reporting
+    from reap.live import run
+
+    reporting.require_file(output)
+    with tempfile.TemporaryDirectory(prefix="reap-live-") as name:
+        path = output or Path(name) / "recording.reap"
+        with run.Attached(pid, path, force=force) as process:
+            watched = run.Watched(path)
+            _show(lambda: watched.look(ended=process.ended), interval, seconds, viewed=viewed)
+        _say_last(watched)
+    recorded.say_attached(pid, process.outcome())
+    if output is None:
+        reporting.say_next(["reap", "record", "--pid", str(pid)])
+    else:
+        reporting.say_written("the recording", output)
+        reporting.say_next(["reap", "show", str(output)])
+    return ExitCode.OK
+
+
+def _show(
+    look: "Callable[[], Moment]", interval: float, seconds: float | None, *, viewed: bool
+) -> "Moment | None":
+    """The view, or lines, until nothing more comes, for so many seconds, or until it is closed."""
+    if not viewed:
+        return _print_lines(look, interval, seconds, threading.Event())
+    from reap.live import terminal
+
+    view = terminal.View(look, interval, seconds=seconds)
+    view.run()
+    if view.error is not None:
+        raise view.error
+    return view.moment
+
+
 def _print_lines(
-    watched: "Watched", interval: float, seconds: float | None, ended: threading.Event
+    look: "Callable[[], Moment]", interval: float, seconds: float | None, ended: threading.Event
 ) -> "Moment | None":
     """A line each `interval`, until nothing more comes, for so many seconds, or until `ended` or Ctrl-C."""
     from reap.live import words
@@ -227,9 +270,9 @@ def _print_lines(
     due = begun + interval
     try:
         while not ended.wait(max(0.0, due - time.monotonic())):
-            last = watched.look()
+            last = look()
             while last.behind and time.monotonic() < due + interval and not ended.is_set():
-                last = watched.look()
+                last = look()
             click.echo(words.line(last), err=True)
             if last.over or (seconds is not None and time.monotonic() - begun >= seconds):
                 break

@@ -5,6 +5,10 @@ from typing import Literal
 from reap.base.records import Record
 from reap.recording.records import SizeBin
 
+Depth = Literal["triage", "full", "attached"]
+"""In triage live bytes and what sites have are estimated from samples; allocations are counted. Of a process
+that is watched by uprobes all is estimated, and nothing is known of live bytes."""
+
 
 class SiteNow(Record):
     """An allocation site: what it has in use, and its rates since the last moment."""
@@ -22,8 +26,7 @@ class SiteNow(Record):
 class Moment(Record):
     """The whole process tree, from the recording's beginning to now, and rates since the last moment."""
 
-    depth: Literal["triage", "full"]
-    """In triage live bytes and what sites have are estimated from samples; allocations are counted."""
+    depth: Depth
     command: list[str]
     """As the recording names it; empty before the program has begun."""
     seconds: float
@@ -40,7 +43,7 @@ class Moment(Record):
     samples: int
     """Behind the estimates; 0 in full depth."""
     resident: int
-    """Resident memory as the launcher measured it last; 0 before it did."""
+    """Resident memory as the launcher measured it last, or of an attached process now; 0 before that."""
     peak_resident: int
     running: int
     """Processes that run."""
@@ -52,6 +55,8 @@ class Moment(Record):
     """Those with most bytes in use first."""
     busy_sites: list[SiteNow]
     """Those with most allocations since the last moment first."""
+    large_sites: list[SiteNow] = []
+    """Those with most bytes since the last moment first, where nothing is known of live bytes."""
     behind: bool = False
     """What was written is not all read yet."""
     over: bool = False

@@ -9,14 +9,18 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import Popen
-from typing import BinaryIO
+from typing import BinaryIO, Self
+
+from msgspec.structs import replace
 
 from reap import native
+from reap.base.errors import ReapError
 from reap.base.files import native_name
 from reap.launch import spawn
 from reap.launch.records import Launch, Outcome
 from reap.live import analyse
-from reap.live.records import Moment
+from reap.live.records import Depth, Moment
+from reap.recording import attach
 from reap.recording.analyse.sites import names, telling
 from reap.recording.analyse.sizes import bins
 from reap.recording.read import reading
@@ -40,6 +44,7 @@ class Watched:
             self._recording = native.GrowingRecording(native_name(path))
         self._names: dict[tuple[int, int], analyse.Place] = {}
         self._before = (0.0, 0, 0)
+        self._last: Moment | None = None
         self._measured = (0, time.monotonic())
 
     def look(self, *, ended: bool = False) -> Moment:
@@ -56,11 +61,15 @@ class Watched:
                 over, behind = True, recording.update(MOST_EVENTS, True)
         now = recording.now()
         seconds, allocations, size = self._before
-        passed = now.seconds - seconds
-        self._before = (now.seconds, now.objects, now.bytes)
+        # What is attached is told of some tenths of a second at once, or of seconds.
+        until = now.last_event if recording.attached else now.seconds
+        passed = until - seconds
+        if recording.attached and passed <= 0 and now.seconds - until < _SILENCE and self._last is not None:
+            return self._again(self._last, now, over=over and not behind, behind=behind)
+        self._before = (until, now.objects, now.bytes)
         sites = analyse.sites(recording.stacks(_STACKS), self._place, passed)
-        return Moment(
-            depth="full" if recording.depth == native.FULL else "triage",
+        self._last = Moment(
+            depth=self._depth(),
             command=recording.command,
             seconds=now.seconds,
             allocations=now.objects,
@@ -78,10 +87,30 @@ class Watched:
             sizes=bins(recording.sizes()),
             live_sites=analyse.by_live(sites, _SITES),
             busy_sites=analyse.by_rate(sites, _SITES),
+            large_sites=analyse.by_bytes(sites, _SITES) if recording.attached else [],
             behind=behind,
             over=over and not behind,
             notes=self._notes(),
         )
+        return self._last
+
+    def _again(self, last: Moment, now: native.Now, *, over: bool, behind: bool) -> Moment:
+        """The same moment, as nothing was told since."""
+        return replace(
+            last,
+            seconds=now.seconds,
+            resident=now.resident,
+            peak_resident=now.peak_resident,
+            running=now.running,
+            over=over,
+            behind=behind,
+            notes=self._notes(),
+        )
+
+    def _depth(self) -> Depth:
+        if self._recording.attached:
+            return "attached"
+        return "full" if self._recording.depth == native.FULL else "triage"
 
     def _is_over(self) -> bool:
         """Whether the recording was closed, or those who would write to it are gone."""
@@ -108,6 +137,65 @@ class Watched:
         if damage.foreign or damage.corrupt or damage.truncated or damage.malformed:
             said.append("A part of the file is damaged; what is shown lacks it.")
         return said
+
+
+class Attached:
+    """A process that runs already, watched from outside into a recording until the context ends."""
+
+    def __init__(self, pid: int, path: Path, *, force: bool) -> None:
+        self._pid, self._path, self._force = pid, path, force
+        self._created = threading.Event()
+        self._stopped = threading.Event()
+        self._outcome: native.AttachOutcome | None = None
+        self._error: ReapError | None = None
+        self._thread = threading.Thread(target=self._run, name="reap-live-attach")
+
+    def __enter__(self) -> Self:
+        """Begins. Throws what `attach.attach` throws; else the recording can be read."""
+        self._thread.start()
+        try:
+            while not self._created.wait(0.05) and not self.ended:
+                pass
+        except BaseException:
+            self._stop()
+            raise
+        if not self._created.is_set():
+            self.outcome()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the recording is complete."""
+        return not self._thread.is_alive()
+
+    def outcome(self) -> native.AttachOutcome:
+        """What came of it, when it has ended. Throws what `attach.attach` throws."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        assert self._outcome is not None  # noqa: S101 - one of the two is set
+        return self._outcome
+
+    def _stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._outcome = attach.attach(
+                self._pid,
+                attach.FOREVER,
+                self._path,
+                force=self._force,
+                verb="live",
+                created=self._created.set,
+                stopped=self._stopped.is_set,
+            )
+        except ReapError as error:
+            self._error = error
 
 
 class Output:

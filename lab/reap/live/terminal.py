@@ -132,7 +132,7 @@ class View(App[None]):
     def _draw(self, moment: Moment) -> None:
         self.query_one("#head", Static).update(_head(moment, self._paused))
         self.query_one("#figures", Static).update(self._figures(moment))
-        self.query_one("#live", Static).update(_live_table(moment))
+        self.query_one("#live", Static).update(_bytes_table(moment))
         self.query_one("#busy", Static).update(_busy_table(moment))
         self.query_one("#sizes", Static).update(_sizes(moment))
         tails = [(name, lines) for name, lines in self._tails() if lines]
@@ -141,14 +141,15 @@ class View(App[None]):
         output.update(_output(tails))
 
     def _figures(self, moment: Moment) -> Table:
-        rate = f"{units.count(moment.allocations_per_second)}/s"
+        rate = f"{words.rate(moment)}/s"
+        size = units.size(moment.bytes_per_second)
         rows = [
-            ("Allocations", rate, self._allocations, f"{units.size(moment.bytes_per_second)}/s"),
+            ("Allocations", rate, self._allocations, f"{words.counted(moment, size)}/s"),
             (
                 "Live bytes",
-                words.estimate(moment, moment.live_bytes),
+                words.live(moment, moment.live_bytes),
                 self._live,
-                f"at most {words.estimate(moment, moment.peak_bytes)}",
+                f"at most {words.live(moment, moment.peak_bytes)}",
             ),
             (
                 "Resident memory",
@@ -201,7 +202,15 @@ def _head(moment: Moment, paused: bool) -> Text:
     )
 
 
-def _live_table(moment: Moment) -> Table:
+def _bytes_table(moment: Moment) -> Table:
+    """The sites with most bytes in use, or where that is not known, with most that were allocated."""
+    if moment.depth == "attached":
+        table = _site_table("Most bytes allocated", ("bytes/s", "part"))
+        whole = max(moment.bytes_per_second, 1.0)
+        for site in moment.large_sites:
+            part = min(1.0, site.bytes / whole)
+            table.add_row(words.estimate(moment, site.bytes), units.percent(part), _name(site))
+        return table
     table = _site_table("Most bytes in use", ("bytes", "part"))
     whole = max(moment.live_bytes, 1.0)
     for site in moment.live_sites:
@@ -213,10 +222,8 @@ def _live_table(moment: Moment) -> Table:
 def _busy_table(moment: Moment) -> Table:
     table = _site_table("Most allocations", ("a second", "bytes/s"))
     for site in moment.busy_sites:
-        mark = "~" if moment.depth == "triage" else ""
-        table.add_row(
-            f"{mark}{units.count(site.allocations)}", words.estimate(moment, site.bytes), _name(site)
-        )
+        rate = f"{words.mark(moment)}{units.count(site.allocations)}"
+        table.add_row(rate, words.estimate(moment, site.bytes), _name(site))
     return table
 
 

@@ -8,15 +8,39 @@ from reap.recording.records import SizeBin
 _SITE = 40
 
 
+def mark(moment: Moment) -> str:
+    """~ where what sites have is estimated."""
+    return "" if moment.depth == "full" else "~"
+
+
 def estimate(moment: Moment, value: float) -> str:
-    """Bytes that are exact in full depth and estimated in triage, where ~ says so."""
-    return f"{'~' if moment.depth == 'triage' else ''}{units.size(value)}"
+    """Bytes that are exact in full depth and else estimated, where ~ says so."""
+    return f"{mark(moment)}{units.size(value)}"
+
+
+def counted(moment: Moment, figure: str) -> str:
+    """A figure of all allocations: estimated of an attached process alone, where ~ says so."""
+    if moment.depth != "attached":
+        return figure
+    return f"~{figure}" if moment.samples else units.UNKNOWN
+
+
+def rate(moment: Moment) -> str:
+    """Allocations a second."""
+    return counted(moment, units.count(moment.allocations_per_second))
+
+
+def live(moment: Moment, value: float) -> str:
+    """Bytes in use; a dash where nothing is known of them."""
+    return units.UNKNOWN if moment.depth == "attached" else estimate(moment, value)
 
 
 def method(moment: Moment) -> str:
     """How what is shown is known."""
     if moment.depth == "full":
         return "every event, exact"
+    if moment.depth == "attached":
+        return f"by uprobes, all estimated from {units.samples(moment.samples)}"
     return f"triage: counts exact, ~ from {units.samples(moment.samples)}"
 
 
@@ -46,12 +70,14 @@ def line(moment: Moment) -> str:
     """One line of the plain output."""
     parts = [
         f"{moment.seconds:7.1f} s",
-        f"{units.count(moment.allocations_per_second)} allocations/s",
-        f"{units.size(moment.bytes_per_second)}/s",
-        f"live {estimate(moment, moment.live_bytes)}",
+        f"{rate(moment)} allocations/s",
+        f"{counted(moment, units.size(moment.bytes_per_second))}/s",
+        f"live {live(moment, moment.live_bytes)}",
         f"resident {resident(moment)}",
     ]
-    if moment.live_sites:
+    if moment.large_sites:
+        parts.append(f"most bytes: {shortened(site_name(moment.large_sites[0]), _SITE)}")
+    elif moment.live_sites:
         parts.append(f"most live: {shortened(site_name(moment.live_sites[0]), _SITE)}")
     if moment.behind:
         parts.append("reading on")
@@ -64,7 +90,7 @@ def summary(moment: Moment) -> list[str]:
         f"{units.duration(moment.seconds)}: {units.number(moment.allocations, 'allocation')}, "
         f"{units.size(moment.bytes)}, {units.number(moment.frees, 'free')}"
     )
-    most = f"{estimate(moment, moment.peak_bytes)} live, {peak_resident(moment)} resident"
+    most = f"{live(moment, moment.peak_bytes)} live, {peak_resident(moment)} resident"
     return [f"{done}; at most {most} ({method(moment)})", *moment.notes]
 
 

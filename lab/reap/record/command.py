@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reap.commandline.label import LABEL, of_a_recording
-from reap.commandline.size import PERCENT, SIZE
+from reap.commandline.moment import MOMENT
+from reap.commandline.size import NEWEST, PERCENT, SIZE
 
 if TYPE_CHECKING:
-    from reap.native import AttachOutcome
+    from reap.recording.part import Moment
 
 
 @click.command()
@@ -42,6 +43,20 @@ if TYPE_CHECKING:
     default=0,
     metavar="SIZE",
     help="Stop writing events when the file has this size (64M, 2G); totals stay exact.",
+)
+@click.option(
+    "--start-at",
+    type=MOMENT,
+    metavar="MOMENT",
+    help="Start recording when CMD enters a phase (phase:NAME, see docs/marks.md) or reap gets a signal "
+    "(signal:USR1, signal:USR2).",
+)
+@click.option("--stop-at", type=MOMENT, metavar="MOMENT", help="Stop recording then; CMD runs on to its end.")
+@click.option(
+    "--last",
+    type=NEWEST,
+    metavar="AMOUNT",
+    help="Keep the newest part of the recording alone: 5min, 2h, 512M.",
 )
 @click.option(
     "--via",
@@ -85,6 +100,9 @@ def record(
     python: bool,
     compress: bool,
     max_size: int,
+    start_at: "Moment | None",
+    stop_at: "Moment | None",
+    last: tuple[float, int] | None,
     via: str,
     pid: int | None,
     seconds: float,
@@ -100,6 +118,10 @@ def record(
 
     The file can be read at any time, even if the program crashes. Exits with CMD's own status.
 
+    --start-at and --stop-at record a part of the run. A block that was allocated before it is not in the
+    recording, nor is its free. A signal that they name is for reap: CMD does not get it. --last keeps the
+    newest minutes or bytes of a long run on disk, up to its end or --stop-at.
+
     --pid watches a process that runs already, and its children: where they allocate, what sizes and how
     often, all estimated. Nothing is loaded into them: the kernel counts their calls by uprobes, now and then,
     at about 5 % of their CPU time. Requires root, or CAP_PERFMON and CAP_BPF. Exits with 126 where that is
@@ -108,6 +130,7 @@ def record(
 
     \b
         reap record -o perl.reap -- perl script.pl
+        reap record -o steady.reap --start-at phase:steady -- ./server
         reap record -o redis.reap --pid $(pidof -s redis-server) --seconds 30
         reap record -o static.reap --via uprobe -- ./static-server
         reap show perl.reap
@@ -119,6 +142,7 @@ def record(
     from reap.commandline.recorded import to_record
     from reap.recording import record as recording
     from reap.recording.attach import MOST_OVERHEAD
+    from reap.recording.part import Limits, Moment
 
     watched = {
         "most_overhead": MOST_OVERHEAD if max_cpu is None else max_cpu,
@@ -148,6 +172,15 @@ def record(
     reporting.require_file(output)
     launch = to_record(command, allocator, timeout)
     path = output or Path(f"{reporting.name_of(launch.argv)}.reap")
+    if last and max_size:
+        raise ReapError("--max-size must not be used with --last", "give --last a size", ExitCode.USAGE)
+    seconds_kept, bytes_kept = last or (0.0, 0)
+    limits = Limits(
+        start=start_at or Moment(),
+        stop=stop_at or Moment(),
+        last_seconds=seconds_kept,
+        last_bytes=bytes_kept,
+    )
     try:
         outcome = recording.record(
             launch,
@@ -158,11 +191,14 @@ def record(
             max_bytes=max_size,
             compress=compress,
             labels=labels,
+            limits=limits,
         )
     except recording.LostError as lost:
         complain(lost)
         return reporting.say_end(launch.argv[0], lost.outcome, timeout)
     status = reporting.say_end(launch.argv[0], outcome, timeout)
+    if unreached := recording.unreached(path, limits):
+        click.echo(f"note: {unreached}", err=True)
     reporting.say_written("the recording", path)
     reporting.say_next(["reap", "show", str(path)])
     return status
@@ -170,14 +206,14 @@ def record(
 
 _OF_A_COMMAND = ("timeout",)
 """Options that must not be used with --pid."""
-_OF_A_PRELOAD = ("depth", "allocator", "python", "compress")
+_OF_A_PRELOAD = ("depth", "allocator", "python", "compress", "start_at", "stop_at", "last")
 """Nor these, neither with --via uprobe."""
 
 
 def _attach(pid: int, seconds: float, output: Path | None, watched: dict[str, Any]) -> int:
     """Records a running process. Throws ReapError."""
     from reap.base.errors import ExitCode
-    from reap.commandline import reporting
+    from reap.commandline import recorded, reporting
     from reap.launch.process import attach as processes
     from reap.recording import attach as attaching
 
@@ -185,9 +221,8 @@ def _attach(pid: int, seconds: float, output: Path | None, watched: dict[str, An
     command = processes.command_of(pid)
     path = output or Path(f"{reporting.name_of(command) if command else f'pid{pid}'}.reap")
     outcome = attaching.attach(pid, seconds, path, **watched)
-    if outcome.ended:
-        click.echo(f"note: process {pid} ended while it was watched", err=True)
-    _say_watched(outcome, path)
+    recorded.say_attached(pid, outcome)
+    _say_written(path)
     return int(ExitCode.OK)
 
 
@@ -195,7 +230,7 @@ def _watch(
     command: tuple[str, ...], timeout: float | None, output: Path | None, watched: dict[str, Any]
 ) -> int:
     """Records a program from outside of it. Throws ReapError."""
-    from reap.commandline import reporting
+    from reap.commandline import recorded, reporting
     from reap.commandline.errors import complain
     from reap.launch import program as programs
     from reap.launch.records import Launch
@@ -213,24 +248,13 @@ def _watch(
         complain(lost)
         return reporting.say_end(found.command[0], lost.outcome, timeout)
     status = reporting.say_end(found.command[0], outcome, timeout)
-    _say_watched(seen, path)
+    recorded.say_watched(seen)
+    _say_written(path)
     return status
 
 
-def _say_watched(outcome: "AttachOutcome", path: Path) -> None:
-    """What watching cost, and where the recording is."""
-    from reap.base import units
+def _say_written(path: Path) -> None:
     from reap.commandline import reporting
 
-    if outcome.left_out:
-        why = "they ended within some tenths of a second, or no allocator that is known was found"
-        click.echo(
-            f"note: {units.many(outcome.left_out, 'child process', 'es')} not watched: {why}", err=True
-        )
-    click.echo(
-        f"each call that met a probe cost the process {units.duration(outcome.call_ns * 1e-9)}; "
-        f"all together {units.percent(outcome.overhead)} of its CPU time",
-        err=True,
-    )
     reporting.say_written("the recording", path)
     reporting.say_next(["reap", "show", str(path)])

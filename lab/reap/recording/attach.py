@@ -27,23 +27,29 @@ def attach(
     most_overhead: float = MOST_OVERHEAD,
     max_bytes: int = 0,
     labels: Sequence[tuple[str, str]] = (),
+    verb: str = "record",
+    created: Callable[[], None] = lambda: None,
+    stopped: Callable[[], bool] | None = None,
 ) -> native.AttachOutcome:
     """Watches the allocations of a process and its descendants into `path`.
 
-    For so long, until it ends, or until Ctrl-C. Nothing enters the processes and none is stopped: the kernel
-    counts the calls of their allocators by uprobes, in windows of time that cost each about `most_overhead`
-    of its CPU time, or 1 % of a core where that is more. `max_bytes` and `labels` are as in `record.record`.
+    For so long, until it ends, or until Ctrl-C; in another thread than the main one, until `stopped` says so.
+    Nothing enters the processes and none is stopped: the kernel counts the calls of their allocators by
+    uprobes, in windows of time that cost each about `most_overhead` of its CPU time, or 1 % of a core where
+    that is more. `max_bytes` and `labels` are as in `record.record`; `verb` is the command that is named
+    where it is refused; `created` is called when the recording can be read.
     Throws ReapError where there is no such process, where the kernel refuses, or where the file cannot be
     written.
     """
     command = processes.command_of(pid)
     if pid == os.getpid():
         raise ReapError(f"process {pid} is reap itself", "name another process", ExitCode.USAGE)
-    outcome = _watch(pid, seconds, path, _creating(path, max_bytes, labels, force=force), most_overhead, None)
+    create = _creating(path, max_bytes, labels, force=force, created=created)
+    outcome = _watch(pid, seconds, path, create, most_overhead, stopped=stopped)
     if outcome.failed_step:
         raise _refused(
             f"process {pid}",
-            f"reap record --pid {pid}",
+            f"reap {verb} --pid {pid}",
             f"restart it under the recorder: reap record -- {shlex.join(command)}",
             outcome,
         )
@@ -70,7 +76,7 @@ def launch(
 
     def attach_to(pid: int, execute: Callable[[], None]) -> None:
         create = _creating(path, max_bytes, labels, force=force)
-        watched.append(_watch(pid, _FOREVER, path, create, most_overhead, execute))
+        watched.append(_watch(pid, FOREVER, path, create, most_overhead, execute=execute))
         if watched[0].failed_step:
             command = shlex.join(launched.argv)
             raise _refused(
@@ -94,12 +100,17 @@ def launch(
     return outcome, watched[0]
 
 
-_FOREVER = 1e9
-"""Seconds."""
+FOREVER = 1e9
+"""Seconds: until the process ends."""
 
 
 def _creating(
-    path: Path, max_bytes: int, labels: Sequence[tuple[str, str]], *, force: bool
+    path: Path,
+    max_bytes: int,
+    labels: Sequence[tuple[str, str]],
+    *,
+    force: bool,
+    created: Callable[[], None] = lambda: None,
 ) -> Callable[[], None]:
     def create() -> None:
         record.make_room(path, force=force)
@@ -112,6 +123,7 @@ def _creating(
             max_blocks=record.blocks(max_bytes),
             labels=list(labels),
         )
+        created()
 
     return create
 
@@ -122,11 +134,13 @@ def _watch(
     path: Path,
     create: Callable[[], None],
     most_overhead: float,
-    execute: Callable[[], None] | None,
+    *,
+    execute: Callable[[], None] | None = None,
+    stopped: Callable[[], bool] | None = None,
 ) -> native.AttachOutcome:
     try:
         trace = native_name(path.absolute())
-        return native.attach(trace, pid, seconds, create, most_overhead, execute)
+        return native.attach(trace, pid, seconds, create, most_overhead, execute, stopped)
     except OSError as error:
         raise ReapError(
             f"the recording {path} cannot be written: {error.strerror}", "name another file with -o"

@@ -26,6 +26,12 @@ from reap.run import run as running
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the results as JSON, too; - is standard output.",
 )
+@click.option(
+    "--html",
+    "html_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the report to this file, too.",
+)
 @redacting
 @click.option("--drag", is_flag=True, help="Also measure drag (adds one run, about 10x slower).")
 @click.option("--details", is_flag=True, help="Print the evidence and every table before the verdict.")
@@ -36,6 +42,7 @@ def run(
     context: click.Context,
     /,
     json_file: Path | None,
+    html_file: Path | None,
     drag: bool,
     details: bool,
     force: bool,
@@ -57,7 +64,7 @@ def run(
         reap run -- perl script.pl
         reap run --server 'redis-server --port {port}' --ready tcp --load 'redis-benchmark -p {port} -q'
     """  # noqa: D301 - click wants the character itself
-    reporting.refuse_existing(json_file, force=force, made=options["output"])
+    reporting.refuse_existing(json_file, html_file, force=force, made=options["output"])
     server = servers.asked(context, options)
     if server is not None:
         fitting.require_fitting(context, server, options)
@@ -78,12 +85,12 @@ def run(
     # The report of a resumed run replaces the one that it had.
     report = files.report_of(answer)
     files.write_files(report, json=None, html=folder.path / running.REPORT, force=True)
-    files.write_files(report, json=json_file, html=None, force=force)
-    reporting.say_files(json=json_file, html=folder.path / running.REPORT)
+    files.write_files(report, json=json_file, html=html_file, force=force)
+    reporting.say_files(json=json_file, html=html_file or folder.path / running.REPORT)
     reporting.say_command("the recording", ["reap", "show", str(folder.path / running.RECORDING)])
     if not details:
         reporting.say_command("all tables", ["reap", "run", "--resume", str(folder.path), "--details"])
-    render_answer(reporting.console(json_file), answer, details=details)
+    render_answer(reporting.console(json_file, html_file), answer, details=details)
     return experiments.exit_code(measured.comparison)
 
 

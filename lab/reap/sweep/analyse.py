@@ -1,7 +1,7 @@
 """From rounds to effects: rounds lie within machines, machines within kinds. Pure functions.
 
-- Of a machine: Student's t over its own rounds, as in `reap compare`.
-- Of a kind: Student's t over all rounds on its machines. It is about these machines; what differs between
+- Of a machine: its own rounds by their ranks, as in `reap compare`.
+- Of a kind: the same of all rounds on its machines. It is about these machines; what differs between
   them widens it.
 - Overall, for machines like these: random effects. The variance within machines is pooled, that between them
   is Paule and Mandel's (1982), the interval is Hartung and Knapp's (2001), which with equally many rounds is
@@ -180,7 +180,7 @@ def _of_kind(kind: str, of: Sequence[Sequence[float]], kinds: int, worth: float)
 
 
 def _interval(ratios: Sequence[float], level: float = rounds.LEVEL) -> Estimate | None:
-    return rounds.interval(ratios, level) if len(ratios) >= rounds.LEAST_ROUNDS else None
+    return rounds.typical(ratios, level) if len(ratios) >= rounds.LEAST_ROUNDS else None
 
 
 def _verdict(ratio: Estimate | None, worth: float) -> Verdict:

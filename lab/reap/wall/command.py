@@ -81,6 +81,7 @@ class Asked:
     help="Output folder (default: a new reap-wall-NAME-TIME in the current folder).",
 )
 @click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too; - is standard output.")
+@click.option("--html", "html_file", type=_FILE, help="Write the report to this file, too.")
 @redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @servers.options
@@ -99,6 +100,7 @@ def wall(
     timeout: float | None,
     output: Path | None,
     json_file: Path | None,
+    html_file: Path | None,
     force: bool,
     **given: Any,  # noqa: ANN401 - click's; servers.asked takes it
 ) -> int:
@@ -116,8 +118,8 @@ def wall(
         reap wall -- perl script.pl
         reap wall --pid 1234 --seconds 30
     """  # noqa: D301 - click wants the character itself
-    reporting.refuse_existing(json_file, force=force, made=output)
-    console = reporting.console(json_file)
+    reporting.refuse_existing(json_file, html_file, force=force, made=output)
+    console = reporting.console(json_file, html_file)
     given["command"] = command
     server = servers.asked(context, given)
     command = given["command"]
@@ -132,7 +134,9 @@ def wall(
     _show(console, part)
     if tries:
         part = _tried(asked, part, console, json_file)
-    _say_written(asked, part, json_file)
+    if html_file is not None:
+        files.write_files(_report(asked, part), json=None, html=html_file, force=force)
+    _say_written(asked, part, json_file, html_file)
     return seen.status
 
 
@@ -275,13 +279,13 @@ def _tried(asked: Asked, part: WallPart, console: Console, json_file: Path | Non
     return done
 
 
-def _say_written(asked: Asked, part: WallPart, json_file: Path | None) -> None:
+def _say_written(asked: Asked, part: WallPart, json_file: Path | None, html_file: Path | None) -> None:
     """Names what was written, and the next command; writes what goes to standard output."""
     path, wall = asked.path, part.wall
     if json_file == STANDARD_OUTPUT:
         json_file = None
         files.write_files(_report(asked, part), json=STANDARD_OUTPUT, html=None, force=False)
-    reporting.say_written("the report", path / PAGE)
+    reporting.say_written("the report", html_file or path / PAGE)
     reporting.say_written("the results", json_file or path / RESULTS)
     reporting.say_written("stacks, folded", path / STACKS)
     if asked.server is not None:

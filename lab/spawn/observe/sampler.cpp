@@ -21,7 +21,7 @@ bool Sampler::attach(pid_t child) {
     if (!trace_.open(path_, child)) return false;
     server_.open(socket_);
     if (trace_.header().sampler == REAP_SAMPLER_PERF) {
-        sampling_ = perf_.attach(child, {.period_us = trace_.header().sampler_period_us});
+        sampling_ = perf_.attach(child, {.period_us = trace_.header().sampler_period_us, .tree = true});
         // If the kernel refuses after all, the recorder samples: it reads the header when it starts.
         trace_.set_sampler(sampling_ ? REAP_SAMPLER_PERF : REAP_SAMPLER_TIMER, perf_.sees_kernel());
     }
@@ -40,12 +40,14 @@ void Sampler::tick(std::int64_t now) {
         trace_.flush();
         next_flush_ = now + flush_period_ns;
     }
+    ring_.tick(trace_);
     next_ = now + (now - started_ < young_ns ? first_period_ns : later_period_ns);
 }
 
 void Sampler::detach() {
     if (sampling_) perf_.drain(trace_);
     trace_.flush();
+    ring_.tick(trace_);
 }
 
 void Sampler::measure_resident(std::int64_t now) {

@@ -11,6 +11,7 @@ namespace reap::spawn {
 namespace {
 
 constexpr std::size_t max_record_bytes = 8192;
+constexpr std::uint32_t any_type = UINT32_MAX;
 /// Descriptors that are left free for reading /proc.
 constexpr long reserved_descriptors = 16;
 
@@ -18,11 +19,16 @@ std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE))
 
 } // namespace
 
-PerfRings::~PerfRings() {
+void PerfRings::stop() {
+    for (int i = 0; i < count_; ++i) ioctl(rings_[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void PerfRings::close() {
     for (int i = 0; i < count_; ++i) {
         munmap(rings_[i].memory, (pages_ + 1) * page_size());
-        close(rings_[i].fd);
+        ::close(rings_[i].fd);
     }
+    count_ = 0;
 }
 
 int PerfRings::open(pid_t thread, perf_event_attr &attributes, std::size_t pages, const char *filter) {
@@ -43,7 +49,7 @@ int PerfRings::open_on(pid_t thread, int cpu, perf_event_attr &attributes, std::
         static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC));
     if (fd < 0) return errno;
     if (fd >= sysconf(_SC_OPEN_MAX) - reserved_descriptors) {
-        close(fd);
+        ::close(fd);
         return EMFILE;
     }
     Ring *ring = ring_of(cpu);
@@ -58,7 +64,7 @@ int PerfRings::open_on(pid_t thread, int cpu, perf_event_attr &attributes, std::
     }
     if (good) return 0; // a further thread's event lives as long as this process
     const int error = errno;
-    close(fd);
+    ::close(fd);
     return error;
 }
 
@@ -70,10 +76,19 @@ PerfRings::Ring *PerfRings::ring_of(int cpu) {
 }
 
 void PerfRings::drain(RecordHandler &handler) {
-    for (int i = 0; i < count_; ++i) drain(rings_[i], handler);
+    for (int i = 0; i < count_; ++i) {
+        const std::uint64_t head = visit(rings_[i], any_type, handler);
+        auto *control = static_cast<perf_event_mmap_page *>(rings_[i].memory);
+        __atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
+    }
 }
 
-void PerfRings::drain(Ring &ring, RecordHandler &handler) {
+void PerfRings::look(std::uint32_t type, RecordHandler &handler) {
+    for (int i = 0; i < count_; ++i) visit(rings_[i], type, handler);
+}
+
+/// Returns where they end.
+std::uint64_t PerfRings::visit(Ring &ring, std::uint32_t type, RecordHandler &handler) {
     auto *control = static_cast<perf_event_mmap_page *>(ring.memory);
     const auto *data = static_cast<const unsigned char *>(ring.memory) + page_size();
     const std::uint64_t size = pages_ * page_size();
@@ -88,7 +103,7 @@ void PerfRings::drain(Ring &ring, RecordHandler &handler) {
         };
         copy(&header, sizeof header);
         if (header.size < sizeof header || header.size > head - tail) break;
-        if (header.size <= sizeof record) {
+        if (header.size <= sizeof record && (type == any_type || type == header.type)) {
             copy(record, header.size);
             Fields fields(record + sizeof header, record + header.size);
             if (header.type == PERF_RECORD_LOST) {
@@ -100,7 +115,7 @@ void PerfRings::drain(Ring &ring, RecordHandler &handler) {
         }
         tail += header.size;
     }
-    __atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
+    return head;
 }
 
 } // namespace reap::spawn

@@ -62,23 +62,36 @@ class RecordHandler {
     ~RecordHandler() = default;
 };
 
-/// One event per CPU, of one thread or several, inherited by the threads and children that these create.
+/// One event per CPU: of one thread or several, inherited by the threads and children that these create, or
+/// of all that runs there.
 class PerfRings {
   public:
     PerfRings() = default;
-    ~PerfRings();
+    ~PerfRings() { close(); }
     PerfRings(const PerfRings &) = delete;
     PerfRings &operator=(const PerfRings &) = delete;
 
-    /// Opens the event on each CPU for `thread`. The records of all threads go to the same ring buffers of
-    /// `pages` pages (a power of two). `filter` is a tracepoint filter, or null. Returns 0, or the errno if
-    /// it could be opened on no CPU.
+    /// Opens the event on each CPU for `thread`, or for all threads (-1). The records of all threads go to
+    /// the same ring buffers of `pages` pages (a power of two). `filter` is a tracepoint filter, or null.
+    /// Returns 0, or the errno if it could be opened on no CPU.
     int open(pid_t thread, perf_event_attr &attributes, std::size_t pages, const char *filter = nullptr);
 
     bool opened() const { return count_ > 0; }
 
+    /// The number of CPUs on which it was opened.
+    int count() const { return count_; }
+
+    /// Stops the events, those that were inherited too. What they have written can still be drained.
+    void stop();
+
+    /// Removes them.
+    void close();
+
     /// Passes on the records that the kernel has written since the last call.
     void drain(RecordHandler &handler);
+
+    /// Passes on those of one type, which stay.
+    void look(std::uint32_t type, RecordHandler &handler);
 
     /// The number of records that the kernel dropped because a ring buffer was full.
     std::uint64_t lost() const { return lost_; }
@@ -94,7 +107,7 @@ class PerfRings {
 
     int open_on(pid_t thread, int cpu, perf_event_attr &attributes, std::size_t pages, const char *filter);
     Ring *ring_of(int cpu);
-    void drain(Ring &ring, RecordHandler &handler);
+    std::uint64_t visit(Ring &ring, std::uint32_t type, RecordHandler &handler);
 
     Ring rings_[max_cpus];
     int count_ = 0;

@@ -21,8 +21,8 @@ import deciding
 def test_binomial_intervals_are_those_of_clopper_and_pearson(
     count: int, of: int, low: float, high: float
 ) -> None:
-    assert deciding.at_least(count, of) == pytest.approx(low, abs=1e-4)
-    assert deciding.at_most(count, of) == pytest.approx(high, abs=1e-4)
+    assert deciding.intervals.at_least(count, of) == pytest.approx(low, abs=1e-4)
+    assert deciding.intervals.at_most(count, of) == pytest.approx(high, abs=1e-4)
 
 
 def test_experiments_that_stop_at_the_answer_are_right(

@@ -19,8 +19,8 @@ VERBS = {
     "doctor": ["doctor", "--json", "-"],
     "workloads list": ["workloads", "list", "--json", "-"],
     "compare": ["compare", "-n", "2", "-a", GOOD, "--json", "-", "--", BUSY],
-    "run": ["run", "-n", "2", "-a", GOOD, "--json", "-", "--", BUSY],
-    "wall": ["wall", "--no-try", "--json", "-", "--", BUSY],
+    "run": ["run", "-n", "2", "-a", GOOD, "--json", "-", "--html", "page.html", "--", BUSY],
+    "wall": ["wall", "--no-try", "--json", "-", "--html", "page.html", "--", BUSY],
     "soak": ["soak", "--pid", str(os.getpid()), "--hours", "1e-4", "--json", "-"],
 }
 """Those whose standard output is their own."""
@@ -52,6 +52,9 @@ def test_json_to_standard_output(tmp_path, verb):
     assert done.stderr, "the answer is still told"
     assert not (tmp_path / "-").exists()
     assert "results: -" not in done.stderr
+    if "--html" in VERBS[verb]:
+        assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+        assert "the report: page.html" in done.stderr
 
 
 @pytest.mark.parametrize("verb", PROGRAMS)

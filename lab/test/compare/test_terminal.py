@@ -60,7 +60,7 @@ def test_the_outcome_comes_first() -> None:
     wide = side_of("wide", 0.98, 0.1)
     slow = side_of("slow", 1.1)
     fast = side_of("fast", 0.9)
-    less = side_of("less", 0.98)
+    less = side_of("less", 0.98, 0.008)
     few = side_of("few", 0.9, rounds=4)
     other = side_of("other", 0.9, same_output=False)
     said = words.verdict(comparison_of([equal, wide, slow, fast, less, few, other]))

@@ -26,12 +26,15 @@ def compare(baseline, values, metric=CPU):
 
 @settings(max_examples=60, deadline=None)
 @given(SAMPLES)
-def test_the_mean_is_geometric_and_inside_its_interval(samples):
+def test_the_mean_is_geometric_and_every_figure_is_inside_its_interval(samples):
     baseline, values = samples
     ratio = compare(baseline, values).ratio
+    mean = statistics.interval([v / b for b, v in zip(baseline, values, strict=True)])
     expected = python_statistics.geometric_mean([v / b for b, v in zip(baseline, values, strict=True)])
-    assert ratio.value == pytest.approx(expected, rel=1e-9)
-    assert 0 < ratio.low <= ratio.value <= ratio.high < math.inf
+    assert mean.value == pytest.approx(expected, rel=1e-9)
+    assert len(values) >= 6 or ratio == mean  # of so few, ranks say too little
+    for found in (ratio, mean):
+        assert 0 < found.low <= found.value <= found.high < math.inf
 
 
 @settings(max_examples=60, deadline=None)

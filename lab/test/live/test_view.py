@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from textual.widgets import Static
 
+from reap.base import units
 from reap.base.errors import ReapError
 from reap.live import command
 from reap.live.records import Moment, SiteNow
@@ -125,6 +126,25 @@ def test_estimates_are_marked():
         assert "~900" in screen(pilot, "#busy")
 
     driven(View(lambda: moment(depth="triage", samples=12), 0.05), act)
+
+
+def test_of_an_attached_process_live_bytes_are_not_known():
+    large = SiteNow(function="fills", location="c.c:3", live_bytes=0, allocations=3, bytes=1024)
+    seen = moment(depth="attached", samples=12, live_sites=[], large_sites=[large], live_bytes=0.0)
+
+    async def act(pilot):
+        head = await drawn(pilot, "#head", "uprobes")
+        assert "all estimated from 12 samples" in head
+        figures = screen(pilot, "#figures")
+        assert "~1 250/s" in figures
+        assert "~2.00 KiB/s" in figures
+        assert f"at most {units.UNKNOWN}" in figures
+        bytes_table = screen(pilot, "#live")
+        assert "Most bytes allocated" in bytes_table
+        assert "fills (c.c:3)" in bytes_table
+        assert "50 %" in bytes_table
+
+    driven(View(lambda: seen, 0.05), act)
 
 
 def test_names_of_the_program_do_not_steer_the_terminal():

@@ -9,6 +9,7 @@ from kept import Results
 
 BEGIN = "<!-- the table: begin -->"
 END = "<!-- the table: end -->"
+HEAD = ("program", "packages", *running.VERBS, "not compared: differs alone, too")
 
 
 def line(result: Result) -> str:
@@ -27,30 +28,34 @@ def line(result: Result) -> str:
 
 
 def write(page: Path, known: dict[str, Entry], results: Results) -> None:
-    """Puts the table into a page, between its marks."""
+    """Puts the table into a page, between its marks. What has no result here stays as it is there."""
     text = page.read_text()
     before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{markdown(known, results)}\n{END}{after}")
+    old, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n\n{markdown(known, results, old)}\n{END}{after}")
 
 
-def markdown(known: dict[str, Entry], results: Results) -> str:
-    """The table of all that has results."""
-    rows = [
-        f"| program | packages | {' | '.join(running.VERBS)} | not compared: differs alone, too |",
-        "|---" * (3 + len(running.VERBS)) + "|",
-    ]
+def markdown(known: dict[str, Entry], results: Results, old: str = "") -> str:
+    """The table of all that has results, here or in an older table."""
+    before = {cells[0]: cells for cells in map(_cells, old.splitlines()) if len(cells) == len(HEAD)}
+    rows = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
     for entry in known.values():
         found = {way: results.of(entry, way) for way in ("alone", *running.VERBS)}
-        if not any(found.values()):
-            continue
         name = f"{entry.name} (service)" if entry.service else entry.name
-        cells = [_cell(entry, way, found[way]) for way in running.VERBS]
+        if not any(found.values()) and name not in before:
+            continue
+        was = before.get(name, [""] * len(HEAD))
+        ways = [
+            _cell(entry, way, found[way]) or kept for way, kept in zip(running.VERBS, was[2:-1], strict=True)
+        ]
         varying = {one for result in found.values() if result for one in result.not_compared}
-        rows.append(
-            f"| {name} | {', '.join(entry.packages)} | {' | '.join(cells)} | {_varying(entry, varying)} |"
-        )
+        last = was[-1] if found["alone"] is None and was[-1] else _varying(entry, varying)
+        rows.append(f"| {' | '.join([name, ', '.join(entry.packages), *ways, last])} |")
     return "\n".join(rows) + "\n"
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split(" | ")] if row.startswith("| ") else []
 
 
 def _cell(entry: Entry, way: str, result: Result | None) -> str:

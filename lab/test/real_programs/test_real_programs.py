@@ -124,6 +124,19 @@ def test_results_are_kept_at_once_and_a_line_that_was_cut_short_is_passed_over(e
     assert "| one |  |  | = | **differs** |  |  |  |" in markdown_table.markdown({"one": one}, whole)
 
 
+def test_what_has_no_result_here_stays_in_the_page(entry, tmp_path):
+    page, results, one = tmp_path / "page.md", tmp_path / "results", entry("one", "true")
+    page.write_text(f"Before.\n{markdown_table.BEGIN}\n\n{markdown_table.END}\nAfter.\n")
+    kept.Results(results).append(judging.Result("one", "full", one.key, 0.1, not_compared=["a file"]))
+    markdown_table.write(page, {"one": one}, kept.Results(results))
+    results.unlink()
+    kept.Results(results).append(judging.Result("one", "drag", one.key, 0.1))
+    markdown_table.write(page, {"one": one}, kept.Results(results))
+    assert "| one |  |  | = |  |  | = | a file |" in page.read_text()
+    assert page.read_text().startswith("Before.\n")
+    assert page.read_text().endswith("\nAfter.\n")
+
+
 def test_the_page_shows_no_difference():
     page = (ROOT / "docs" / "programs.md").read_text()
     rows = [

@@ -1,7 +1,12 @@
 """What the tests of recording from outside share."""
 
+import contextlib
 import functools
 import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -32,3 +37,37 @@ def recorded(done, path):
         pytest.skip("this container has no right to uprobes")
     assert done.returncode == 0 or "the recording: " in done.stderr, done.stderr
     return profile(read.read(path), [])
+
+
+@dataclass
+class Running:
+    """A program that allocates in rounds."""
+
+    process: subprocess.Popen
+    rounds: int = 0
+    seconds: float = 0.0
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def end(self):
+        """Its own exit status, once it was asked to end and has said how much it did."""
+        self.process.send_signal(signal.SIGTERM)
+        said, _ = self.process.communicate(timeout=30)
+        rounds, seconds = said.split()
+        self.rounds, self.seconds = int(rounds), float(seconds)
+        return self.process.returncode
+
+
+@contextlib.contextmanager
+def running(pause, work, seconds=60, *, path=None):
+    words = [path or target("attached.c"), str(pause), str(work), str(seconds)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    time.sleep(0.3)
+    try:
+        yield Running(process)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()

@@ -1,6 +1,5 @@
 """A process that runs already is recorded from outside of it, and goes on as if nothing had been."""
 
-import contextlib
 import errno
 import json
 import os
@@ -9,51 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from lab.test.record.outside import NEEDS_UPROBES, recorded, target
+from lab.test.record.outside import NEEDS_UPROBES, recorded, running, target
 from programs import as_nobody, reap, reap_command
 
 from reap.base.errors import ExitCode
 from reap.recording import read
 
 pytestmark = NEEDS_UPROBES
-
-
-@dataclass
-class Running:
-    """A program that allocates in rounds."""
-
-    process: subprocess.Popen
-    rounds: int = 0
-    seconds: float = 0.0
-
-    @property
-    def pid(self) -> int:
-        return self.process.pid
-
-    def end(self):
-        """Its own exit status, once it was asked to end and has said how much it did."""
-        self.process.send_signal(signal.SIGTERM)
-        said, _ = self.process.communicate(timeout=30)
-        rounds, seconds = said.split()
-        self.rounds, self.seconds = int(rounds), float(seconds)
-        return self.process.returncode
-
-
-@contextlib.contextmanager
-def running(pause, work, seconds=60, *, path=None):
-    words = [path or target("attached.c"), str(pause), str(work), str(seconds)]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    time.sleep(0.3)
-    try:
-        yield Running(process)
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 def attached(folder, pid, seconds, name="a.reap", *options):

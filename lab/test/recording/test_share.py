@@ -1,7 +1,9 @@
 """The share of time in the allocator, against what leaving the allocator out saves."""
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import paired
@@ -72,6 +74,20 @@ def test_an_allocator_behind_a_link_has_its_share(tmp_path):
     Path(linked).unlink()  # as on another machine
     moved = profile(read(tmp_path / "elsewhere.reap"), [])
     assert moved.share.share == done.profile.share.share
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or sampling.check().samples == 0, reason="CPUs are sampled by root")
+def test_children_that_end_within_a_period_have_their_share(tmp_path):
+    """Many begin, so that the CPUs are sampled, and what else runs there is left out."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+        try:
+            done = recorded(tmp_path, "triage", target("processes"), "brief", "1500")
+        finally:
+            other.kill()
+    assert done.outcome.status == 0
+    milliseconds = done.outcome.cpu_ns / 1e6
+    assert 0.6 < done.recording.instruction_samples().all / milliseconds < 1.3
+    assert done.profile.share.share.low > 0.1
 
 
 def test_the_recorders_own_time_is_not_the_allocators(tmp_path):

@@ -160,7 +160,7 @@ def test_rounds_needed_is_right_within_a_factor_of_two(truth: float, spread: flo
     for _ in range(150):
         pairs = [truth * math.exp(chance.gauss(0, spread)) for _ in range(200)]
         open_side = side_of("jemalloc", rounds=12)
-        found = statistics.interval(pairs[:12], widening=sequential.WIDENING)
+        found = statistics.typical(pairs[:12], widening=sequential.WIDENING)
         ratio = msgspec.structs.replace(open_side.ratios["cpu"], ratio=found)
         open_side.ratios["cpu"] = ratio
         comparison = comparison_of([open_side], noise=0.0, widening=sequential.WIDENING)  # as `_settles`
@@ -174,7 +174,7 @@ def test_rounds_needed_is_right_within_a_factor_of_two(truth: float, spread: flo
 
 
 def _settles(pairs: list[float]) -> bool:
-    found = statistics.interval(pairs)
+    found = statistics.typical(pairs)
     return found.low >= 0.95 or sequential.standing(found, sequential.WORTH) != "inconclusive"
 
 

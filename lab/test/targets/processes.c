@@ -6,6 +6,7 @@
 //     processes starts N   the same N times, while threads of the parent start, allocate (2003) and end
 //     processes quick N    N children with one block each (2002), one after another, ended by _exit
 //     processes tiny N     the same with 2 bytes, which are hardly ever a sample
+//     processes brief N    N children that allocate for less than a millisecond (64), one after another
 //     processes beside N   N threads with one block each (2009), all at once
 //     processes vfork      vfork and exec of itself (`leaf`: 2005)
 //     processes spawn      posix_spawn of the same
@@ -153,11 +154,11 @@ int main(int count, char **words) {
         with_threads(times, busy);
     } else if (!strcmp(mode, "starts")) {
         with_threads(times, starts);
-    } else if (!strcmp(mode, "quick") || !strcmp(mode, "tiny")) {
+    } else if (!strcmp(mode, "quick") || !strcmp(mode, "tiny") || !strcmp(mode, "brief")) {
         for (int i = 0; i < times; i++) {
             const pid_t child = fork();
             if (child == 0) {
-                use(*mode == 'q' ? 2002 : 2, 1);
+                use(*mode == 'b' ? 64 : *mode == 'q' ? 2002 : 2, *mode == 'b' ? 15000 : 1);
                 _exit(0);
             }
             wait_for(child);

@@ -116,7 +116,7 @@ def _figures(result: Fragmented) -> list[Figure]:
             kind="levels",
             option=kind.field,
             title=kind.title,
-            remark="Bars are geometric means over rounds, whiskers their 95 % CIs.",
+            remark="Bars are ratios of typical rounds, whiskers their 95 % CIs.",
             summary=_summary(result, kind),
             wide=True,
         )
