@@ -1,10 +1,10 @@
 #!/bin/sh
-# build.sh SOURCE CARD BUILT: mudlle for x86-64, with its blocks of 16 KB, with blocks of a single object, and with
-# emulated.c, for its drag.
+# build.sh SOURCE CARD BUILT LIBRARY: mudlle for x86-64, with its blocks of 16 KB, and with naive.c, with emulated.c, for
+# its drag, and with each allocator of common/peers in place of its blocks.
 #
-# Two lines are changed in copies of their files: MINSIGSTKSZ is no constant in glibc since 2.34 and gets a value, and
-# the naive variant's block size is 0, so that each object has a block of its own.
+# A line is changed in a copy of its file: MINSIGSTKSZ is no constant in glibc since 2.34 and gets a value.
 set -eu
+. "$2/../common/peers/areas.sh"
 mkdir "$3/work"
 cd "$3/work"
 cp -R "$1/." .
@@ -14,15 +14,17 @@ build() {
 }
 build
 mv mudlle "$3/mudlle-custom"
-sed -i 's/^#define DFLT_BLOCK_SIZE .*/#define DFLT_BLOCK_SIZE ((size_t)0)/' calloc.c
-grep -q 'DFLT_BLOCK_SIZE ((size_t)0)' calloc.c || { echo "calloc.c does not define DFLT_BLOCK_SIZE" >&2; exit 1; }
-rm calloc.o
-build
-mv mudlle "$3/mudlle-naive"
-cp "$2/emulated.c" calloc.c
-rm calloc.o
-build
-mv mudlle "$3/mudlle-emulated"
-cp ./*.mud "$2/self.mud" "$3"
+for variant in naive emulated; do
+    cp "$2/$variant.c" calloc.c
+    rm calloc.o
+    build
+    mv mudlle "$3/mudlle-$variant"
+done
+for area in $areas; do
+    compile_area "$2/peers.cpp" calloc.o "$area" "$4" # newer than calloc.c, so make leaves it
+    build LIBS="-lm -lstdc++ -ldl"
+    mv mudlle "$3/mudlle-${area%%=*}"
+done
+cp ./*.mud "$3"
 cd "$3"
 rm -rf work

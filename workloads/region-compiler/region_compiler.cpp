@@ -17,7 +17,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <reap/layer/reap.h>
 #include <reap/layer/region.h>
 #include <reap/layer/region_emulator.h>
 #include <reap/source/malloc.h>
@@ -25,14 +24,13 @@
 #include "common/compiler/compiler.h"
 #include "common/compiler/machine.h"
 #include "common/compiler/source_text.h"
+#include "common/peers/peers.h"
 #include "common/workload.h"
-#include "peers.h"
 
 namespace {
 
 // Chunks come from malloc, as lcc's do.
 using Region = reap::Region<reap::Malloc, peers::alignment>;
-using Reap = reap::Reap<reap::Malloc, peers::alignment>;
 using Emulator = reap::RegionEmulator<reap::Malloc>;
 
 constexpr std::size_t unit_functions = 32;
@@ -116,7 +114,7 @@ int main(int count, char **words) {
     if (!workload::read(count, words, options)) return 2;
     const std::size_t units = options.scale;
     if (options.naive) return compile<Emulator>(units);
-    if (options.reap) return compile<Reap>(units);
+    if (options.reap) return compile<peers::Reap>(units);
     const std::string_view peer = options.peer;
     if (peer.empty()) return compile<Region>(units);
     if (peer == "apr") return compile<peers::AprPool>(units);
@@ -125,12 +123,13 @@ int main(int count, char **words) {
     if (peer == "jemalloc") return compile<peers::JemallocArena>(units);
     if (peer == "vmalloc") return compile<peers::Vmalloc>(units);
     if (peer == "oopsla-reap") return compile<peers::OopslaReap>(units);
+    if (peer == "oopsla-simulator") return compile<peers::OopslaSimulator>(units);
     if (peer == "pmr-monotonic") return compile<peers::PmrMonotonic>(units);
     if (peer == "pmr-pool") return compile<peers::PmrPool>(units);
     std::fprintf(
         stderr,
         "region-compiler: no peer '%s'; there are apr, talloc, mimalloc, jemalloc, vmalloc, oopsla-reap, "
-        "pmr-monotonic, pmr-pool\n",
+        "oopsla-simulator, pmr-monotonic, pmr-pool\n",
         options.peer);
     return 2;
 }

@@ -4,7 +4,7 @@ The claims are those that people on call pass on; each is judged by the runs of 
 claim on memory has one run behind it, one on requests the paired rounds and their interval.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from reap.base import units
@@ -21,6 +21,8 @@ MOST = 0.75
 SOME = 0.25
 _AS_MUCH = 0.95
 """Of a rate: what is no less but for noise."""
+_NOTHING = 1e-9
+"""In place of 0, which has no logarithm: nobody was answered."""
 
 
 class Judged(Record):
@@ -39,8 +41,11 @@ def judge(played: Played) -> list[Judged]:
 
 def ratio(one: Tried, baseline: Tried, of: Callable[[Requests], float]) -> Estimate:
     """The ratio of a figure to the same rounds of the baseline."""
-    pairs = [of(run) / max(of(base), 1e-9) for run, base in zip(one.runs, baseline.runs, strict=False)]
-    return statistics.interval(pairs)
+    return _paired((of(run), of(base)) for run, base in zip(one.runs, baseline.runs, strict=False))
+
+
+def _paired(figures: Iterable[tuple[float, float]]) -> Estimate:
+    return statistics.interval([max(one, _NOTHING) / max(other, _NOTHING) for one, other in figures])
 
 
 _Arms = dict[str, Tried]
@@ -111,27 +116,47 @@ def _pin(arms: _Arms) -> Judged:
     return Judged(claim=claim, standing=standing, answer=answer)
 
 
-def _requests(claim: str, name: str, baseline: str, figure: str, bound: float, *, less: bool) -> _Rule:
-    """That the rate (or the 99th percentile) is at most, or at least, so many times that of the baseline."""
+def _stands(found: Estimate, bound: float, *, less: bool) -> Standing:
+    holds = found.high <= bound if less else found.low >= bound
+    fails = found.low > bound if less else found.high < bound
+    return "holds" if holds else "does not hold" if fails else "inconclusive"
+
+
+def _requests(claim: str, name: str, baseline: str, bound: float, *, less: bool) -> _Rule:
+    """That at most, or at least, so many times as many callers are answered as under the baseline."""
 
     def rule(arms: _Arms) -> Judged:
         if lacking := _missing(claim, arms, [name, baseline]):
             return lacking
-        of: Callable[[Requests], float] = (
-            (lambda run: run.rate) if figure == "requests a second" else lambda run: run.p99_ns
-        )
-        found = ratio(arms[name], arms[baseline], of)
-        holds = found.high <= bound if less else found.low >= bound
-        fails = found.low > bound if less else found.high < bound
-        standing: Standing = "holds" if holds else "does not hold" if fails else "inconclusive"
-        words = f"{units.ratio_with_interval(found)} times the {figure} of '{baseline}'"
+        found = ratio(arms[name], arms[baseline], lambda run: run.rate)
+        words = f"{units.ratio_with_interval(found)} times the {_RATE} of '{baseline}'"
+        standing = _stands(found, bound, less=less)
         return Judged(claim=claim, standing=standing, answer=f"{name}: {words} ({interval(found)})")
 
     return rule
 
 
-_LOCK, _GLIBC = "one arena, no thread caches", "glibc as it is"
-_RATE, _P99 = "requests a second", "99th percentile"
+def _surge(claim: str, figure: str, bound: float, *, less: bool) -> _Rule:
+    """That a figure in the surge is at most, or at least, so many times what it was before it."""
+
+    def rule(arms: _Arms) -> Judged:
+        if lacking := _missing(claim, arms, [_GLIBC]):
+            return lacking
+        found = _paired(
+            (run.rate, run.before) if figure == _RATE else (run.p99_ns, run.before_p99_ns)
+            for run in arms[_GLIBC].runs
+        )
+        words = f"{units.ratio_with_interval(found)} times the {figure} before it"
+        standing = _stands(found, bound, less=less)
+        return Judged(claim=claim, standing=standing, answer=f"{_GLIBC}: {words} ({interval(found)})")
+
+    return rule
+
+
+_GLIBC = "glibc as it is"
+_RATE, _P99 = "callers answered a second", "99th percentile"
+_MORE = 1.05
+"""What is clearly more."""
 
 _RULES: dict[str, list[_Rule]] = {
     "midnight-climb": [
@@ -152,33 +177,18 @@ _RULES: dict[str, list[_Rule]] = {
         _memory("glibc gives the same burst back", _GLIBC, gone=True),
     ],
     "retry-storm": [
-        _requests("under glibc as it is, workers wait for one lock", _GLIBC, _LOCK, _P99, 1 / 3, less=False),
-        _requests("one lock for all costs half of the throughput", _LOCK, _GLIBC, _RATE, 0.5, less=True),
-        _requests(
-            "more workers make it worse", "the same with twice the workers", _LOCK, _RATE, 1, less=True
-        ),
-        _requests(
-            "a tenth of the allocations frees it",
-            "the same with a tenth of the allocations",
-            _LOCK,
-            _RATE,
-            2,
-            less=False,
-        ),
-        _requests("thread caches free it", "one arena, thread caches", _LOCK, _RATE, 2, less=False),
-        _requests(
-            "an allocator with larger thread caches is faster than glibc",
-            "jemalloc",
-            _GLIBC,
-            _RATE,
-            1,
-            less=False,
-        ),
+        _surge("throughput barely moves in a surge of half as many more", _RATE, 1.1, less=True),
+        _surge("P99 climbs", _P99, 3, less=False),
+        _requests("it is the retries that take it", "without retries", _GLIBC, _MORE, less=False),
+        _requests("more workers make it worse", "twice the workers", _GLIBC, 1, less=True),
+        _requests("fewer allocations mend it", "a tenth of the allocations", _GLIBC, _MORE, less=False),
+        _requests("an allocator with caches of each thread mends it", "jemalloc", _GLIBC, _MORE, less=False),
+        _requests("so does tcmalloc", "tcmalloc", _GLIBC, _MORE, less=False),
+        _requests("so does mimalloc", "mimalloc", _GLIBC, _MORE, less=False),
         _requests(
             "larger thread caches in glibc do as much",
             "larger thread caches",
             "jemalloc",
-            _RATE,
             _AS_MUCH,
             less=False,
         ),

@@ -11,7 +11,8 @@ class Remedied(Record):
 
     name: str
     words: list[str]
-    """The program's arguments; `{workers}` is four for two processors, `{twice}` twice as many."""
+    """The program's arguments; `{workers}` is four for two processors, `{twice}` twice as many, `{rate}`
+    three quarters of what the first arm answers in a second if the next comes when a worker is free."""
     allocator: str = "glibc"
     environment: dict[str, str] = {}
 
@@ -31,17 +32,22 @@ class Scenario(Record):
 
 
 class Requests(Record):
-    """What a program with requests reports at its end. Percentiles are of buckets 12 % wide."""
+    """What a program with requests reports of a surge: callers that were answered before they gave up."""
 
     requests: int
     seconds: float
     p50_ns: float
     p99_ns: float
     p999_ns: float
+    before: float = 0.0
+    """Such callers a second before the surge."""
+    before_p99_ns: float = 0.0
+    retries: int = 0
+    """In all."""
 
     @property
     def rate(self) -> float:
-        """Requests a second."""
+        """Callers a second."""
         return self.requests / self.seconds
 
 

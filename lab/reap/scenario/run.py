@@ -33,6 +33,9 @@ _FOLDER = Path(str(files("reap.scenario"))) / "programs"
 _PATIENCE = 60.0
 """Seconds for one run."""
 _INTERVAL = 0.05
+_RATE = "{rate}"
+_LOAD = 0.75
+"""Of the most requests there can be: half again as many are more than that."""
 
 Tell = Callable[[int, int, str], None]
 """How many runs are done, of how many, and which is next."""
@@ -109,6 +112,7 @@ def play(scenario: Scenario, program: str, tell: Tell) -> Played:
     """
     tried = {arm.name: Tried(arm=arm, skipped=_lacking(arm)) for arm in scenario.arms}
     here = [each.arm for each in tried.values() if not each.skipped]
+    rate = _bearable(here[0], program) if any(_RATE in arm.words for arm in here) else 0.0
     total = scenario.rounds * len(here)
     for number in range(total):
         arm = here[number % len(here)]
@@ -118,7 +122,7 @@ def play(scenario: Scenario, program: str, tell: Tell) -> Played:
             seen = _watch(arm, program)
             tried[arm.name] = msgspec.structs.replace(so_far, residence=seen)
         else:
-            run = _requests(arm, program)
+            run = _requests(arm, program, rate)
             tried[arm.name] = msgspec.structs.replace(so_far, runs=[*so_far.runs, run])
     return Played(scenario=scenario, tried=list(tried.values()))
 
@@ -128,16 +132,21 @@ def _lacking(arm: Remedied) -> str:
     return "" if isinstance(found, Allocator) else f"not installed ({found.install})"
 
 
-def arguments(arm: Remedied) -> list[str]:
+def arguments(arm: Remedied, rate: float = 0.0) -> list[str]:
     """The program's arguments on this machine: one worker more than one and a half a processor."""
     workers = machine.describe().cores * 3 // 2 + 1
-    counts = {"{workers}": str(workers), "{twice}": str(2 * workers)}
+    counts = {"{workers}": str(workers), "{twice}": str(2 * workers), _RATE: str(round(rate))}
     return [counts.get(word, word) for word in arm.words]
 
 
-def _launch(arm: Remedied, program: str) -> Launch:
+def _bearable(arm: Remedied, program: str) -> float:
+    """Of the requests that it answers in a second at most, those that it can go on with."""
+    return _LOAD * _requests(arm, program, 0.0).rate
+
+
+def _launch(arm: Remedied, program: str, rate: float = 0.0) -> Launch:
     return Launch(
-        argv=[Path(program).name, *arguments(arm)],
+        argv=[Path(program).name, *arguments(arm, rate)],
         program=program,
         allocator=catalog.parse(arm.allocator)[0].library,
         environment=arm.environment,
@@ -153,8 +162,8 @@ def _watch(arm: Remedied, program: str) -> Residence:
     return max((log.residence(pid) for pid in log.moments), key=lambda each: each.largest.resident)
 
 
-def _requests(arm: Remedied, program: str) -> Requests:
-    outcome = spawn.run(_launch(arm, program))
+def _requests(arm: Remedied, program: str, rate: float) -> Requests:
+    outcome = spawn.run(_launch(arm, program, rate))
     _require_success(arm, outcome)
     return msgspec.json.decode(outcome.stderr_tail, type=Requests)
 

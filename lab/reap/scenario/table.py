@@ -14,7 +14,7 @@ def table(played: Played) -> tuple[list[str], list[list[str]]]:
         return ["", "at its largest", "at the end", "most of that is"], [
             _memory(each) for each in played.tried
         ]
-    headings = ["", "requests/s", "to the first", "P99", "to the first", "P99.9"]
+    headings = ["", "answered/s", "to the first", "P99", "to the first", "P99.9", "retries"]
     return headings, [_requests(each, played.tried[0]) for each in played.tried]
 
 
@@ -41,7 +41,7 @@ def _memory(tried: Tried) -> list[str]:
 
 def _requests(tried: Tried, first: Tried) -> list[str]:
     if not tried.runs:
-        return [tried.arm.name, tried.skipped, "", "", "", ""]
+        return [tried.arm.name, tried.skipped, "", "", "", "", ""]
     runs = sorted(tried.runs, key=lambda run: run.rate)
     middle = runs[len(runs) // 2]
     rate, tail = "", ""
@@ -49,4 +49,5 @@ def _requests(tried: Tried, first: Tried) -> list[str]:
         rate = units.ratio_with_interval(ratio(tried, first, lambda run: run.rate))
         tail = units.ratio_with_interval(ratio(tried, first, lambda run: run.p99_ns))
     times = [units.duration(value / 1e9) for value in (middle.p99_ns, middle.p999_ns)]
-    return [tried.arm.name, units.count(middle.rate), rate, times[0], tail, times[1]]
+    retries = units.count(middle.retries)
+    return [tried.arm.name, units.count(middle.rate), rate, times[0], tail, times[1], retries]

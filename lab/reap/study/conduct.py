@@ -61,6 +61,13 @@ def options(verb: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--full", is_flag=True, help="Until intervals are narrow; takes hours."),
         groups.names("-w", "--workloads", help="Only these"),
         click.option(
+            "--allocator",
+            "added",
+            multiple=True,
+            metavar="NAME[=FILE]",
+            help="One more, by its name or its .so file; may be given again.",
+        ),
+        click.option(
             "-o", "--output", type=_FOLDER, help="Output folder (default: a new reap-STUDY-TIME here)."
         ),
         click.option("--resume", type=_FOLDER, help="Resume the study in this folder."),
@@ -83,7 +90,7 @@ def conduct(
     workloads: str | None,
     output: Path | None,
     resume: Path | None,
-    added: Sequence[str] = (),
+    added: Sequence[str],
     start: Callable[[Path, Plan, list[Allocator], Listener], Study] | None = None,
     require: Callable[[Mode], None] = lambda _mode: None,
 ) -> int:

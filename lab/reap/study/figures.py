@@ -50,12 +50,11 @@ def table(study: Study) -> str:
 def rows(study: Study) -> Iterator[Row]:
     """The same as lines of a table. Ratios and shares have the unit 1."""
     where: Row
-    peers = [study.peers.measured] if study.peers else []
     parts = {
         "workloads": study.measured,
         "occupancy": study.occupancy,
         "simulated": study.simulated,
-        "peers": peers,
+        "peers": [each.measured for each in study.peers],
     }
     for part, measured in parts.items():
         for one in measured:

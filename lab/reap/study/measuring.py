@@ -185,6 +185,8 @@ def spec(work: Work, scale: int) -> Spec:
         conditions=Conditions(runs=ROUNDS[work.mode]),
         fragmented=dataclasses.replace(
             work.fragment,
+            # Of a card that begins with a shell, the shell alone would be littered.
+            children=first.argv[0] == "sh",
             naive=naive.argv if naive else (),
             naive_environment=naive.environment if naive else {},
             replaced=ours.argv if ours else (),

@@ -286,8 +286,8 @@ class Study(Record):
     """Of Figure 3 (ISMM 2026): other levels, one allocator, simulated caches."""
     statistics: list[Statistics] = []
     """Of Table 3 (OOPSLA 2002)."""
-    peers: Peers | None = None
-    """Of Figure 6 (OOPSLA 2002); None where its workload was not asked for."""
+    peers: list[Peers] = []
+    """Of Figure 6 (OOPSLA 2002), those of its programs that were asked for."""
     buffers: Buffers | None = None
     """Of section 4.3 (OOPSLA 2002); None likewise."""
     memory: list[Memory] = []

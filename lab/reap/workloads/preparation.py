@@ -56,7 +56,8 @@ def places(name: str, *, scale: int | None = None, cache: Path | None = None, ma
 def peer_places(described: Card, name: str, *, cache: Path | None = None) -> Places:
     """The folders of a card's peer: of the source of its library, and of the library."""
     peer, home = described.peers[name], cache or cache_folder()
-    own = _fingerprint([peer.build, peer.source], card.find(described.name)) if peer.build else ""
+    folder = card.find(described.name)
+    own = _fingerprint([peer.build, peer.source], folder, folder.parent / "common") if peer.build else ""
     return Places(
         source=str(source.place(peer.source, home)) if peer.source else "",
         built=str(home / f"{described.name}-{name}-{own}") if own else "",

@@ -9,7 +9,7 @@ from pathlib import Path
 from reap.allocators import apt, packages
 from reap.base.errors import ReapError
 from reap.base.records import Record
-from reap.workloads import card, git, preparation, source
+from reap.workloads import card, git, modules, preparation, source
 from reap.workloads.records import Card
 
 
@@ -26,11 +26,14 @@ class Lack(Record):
     """Whether its inputs are still to be made."""
     peers: dict[str, str] = {}
     """By name, peers whose library is still to be built, and the source that is still to be fetched."""
+    modules: str = ""
+    """The folder of its Python packages, where these are still to be installed."""
 
     @property
     def nothing(self) -> bool:
         """Whether it is ready."""
-        return not (self.packages or self.source or self.program or self.inputs or self.peers)
+        own = self.packages or self.source or self.program or self.inputs
+        return not (own or self.peers or self.modules)
 
 
 class Plan(Record):
@@ -102,12 +105,16 @@ def _make_ready(lacking: Lack, tell: Callable[[str], None], cache: Path | None, 
             if not optional:
                 raise
             tell(f"{name} is prepared without its peer {peer}: {error.what}; {error.hint}")
+    if lacking.modules:
+        tell(f"{name}: installing its Python packages")
+        modules.fetch(card.load(name), Path(lacking.modules))
 
 
 def _lack(name: str, cache: Path | None) -> Lack:
     described, at = card.load(name), preparation.places(name, cache=cache)
     theirs = [package for peer in described.peers.values() for package in peer.packages]
     program = bool(at.built) and not Path(at.built).is_dir()
+    python = modules.place(described, cache or preparation.cache_folder())
     return Lack(
         workload=name,
         packages=packages.lacking([*described.packages, *theirs]),
@@ -117,6 +124,7 @@ def _lack(name: str, cache: Path | None) -> Lack:
         program=program,
         inputs=bool(at.inputs) and not Path(at.inputs).is_dir(),
         peers=_peers_lacking(described, cache),
+        modules=str(python) if python and not python.is_dir() else "",
     )
 
 

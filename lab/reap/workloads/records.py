@@ -94,6 +94,8 @@ class Card(Record):
     """Makes the program where it is one of ours; once for all scales and variants."""
     source: str | Git = ""
     """What it is built from, where the compiler makes the switch: Debian's source package, or a commit."""
+    requirements: str = ""
+    """A file beside the card: Python packages that its scripts use if they are there, with hashes."""
     partial: str = ""
     """Where its allocator serves only part of what it allocates: which part malloc serves."""
     chunks: bool = False

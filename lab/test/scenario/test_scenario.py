@@ -34,8 +34,16 @@ def memory_of(*ends):
     return residence_of(*(taken_of(kernel_of(heap=size * MB)) for size in ends))
 
 
-def requests_of(rate, p99):
-    return Requests(requests=rate, seconds=1, p50_ns=p99 / 2, p99_ns=p99, p999_ns=p99 * 2)
+def requests_of(rate, p99, before=1000, before_p99=1e3):
+    return Requests(
+        requests=rate,
+        seconds=1,
+        p50_ns=p99 / 2,
+        p99_ns=p99,
+        p999_ns=p99 * 2,
+        before=before,
+        before_p99_ns=before_p99,
+    )
 
 
 def played(name, **tried):
@@ -92,37 +100,54 @@ def test_lazy_pages_are_judged_where_there_were_most():
     assert said["jemalloc's resident memory is mostly LazyFree, as it is installed"] == "does not hold"
 
 
+RATES = (100, 110, 90, 105, 95)
+
+
 def test_requests_are_judged_by_their_interval():
-    locked = {"runs": [requests_of(rate, 1e6) for rate in (100, 110, 90, 105, 95)]}
-    said = standings(played("retry-storm", **{"one arena, no thread caches": locked}))
-    assert said["one lock for all costs half of the throughput"] == "holds"
-    assert said["under glibc as it is, workers wait for one lock"] == "does not hold"
+    few = {"runs": [requests_of(rate, 1e6) for rate in RATES]}
+    said = standings(played("retry-storm", **{"twice the workers": few}))
+    assert said["more workers make it worse"] == "holds"
     assert said["larger thread caches in glibc do as much"] == "holds", "the same is no less"
-    faster = {"runs": [requests_of(rate, 1e3) for rate in (2000, 2100, 1900, 2050, 1950)]}
-    said = standings(played("retry-storm", jemalloc=faster))
+    many = {"runs": [requests_of(20 * rate, 1e3) for rate in RATES]}
+    said = standings(played("retry-storm", jemalloc=many))
+    assert said["an allocator with caches of each thread mends it"] == "holds"
+    assert said["so does mimalloc"] == "does not hold", "the same is no more"
     assert said["larger thread caches in glibc do as much"] == "does not hold", "as jemalloc does"
     wild = {"runs": [requests_of(rate, 1e3) for rate in (100, 4000, 900, 2000, 300)]}
-    said = standings(played("retry-storm", **{"one arena, no thread caches": wild}))
-    assert said["one lock for all costs half of the throughput"] == "inconclusive"
+    said = standings(played("retry-storm", **{"twice the workers": wild}))
+    assert said["more workers make it worse"] == "inconclusive"
 
 
-def test_a_storm_is_run_in_turn_and_counted(built):
-    """Two short rounds; what is not installed is left out and named."""
+def test_a_surge_is_held_to_what_was_before_it():
+    def said(rate, p99):
+        surged = {"runs": [requests_of(rate + step, p99, before=1000, before_p99=1e5) for step in range(5)]}
+        found = standings(played("retry-storm", **{"glibc as it is": surged}))
+        return [found["throughput barely moves in a surge of half as many more"], found["P99 climbs"]]
+
+    assert said(1010, 4e5) == ["holds", "holds"]
+    assert said(1480, 1.1e5) == ["does not hold", "does not hold"]
+
+
+def test_callers_time_out_and_ask_again(built):
+    """Far more come than can be served: with retries fewer are answered, and every one is asked again."""
     arms = [
-        Remedied(name="one", words=["0.02", "{workers}", "10"]),
-        Remedied(
-            name="two",
-            words=["0.02", "2", "100"],
-            environment={"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"},
-        ),
+        Remedied(name="as it is", words=["0.3", "{workers}", "100", "{rate}", "3"]),
+        Remedied(name="few", words=["0.9", "{workers}", "10", "2000", "3"]),
+        Remedied(name="overloaded", words=["0.3", "{workers}", "200", "300000", "3"]),
+        Remedied(name="overloaded, no retries", words=["0.3", "{workers}", "200", "300000", "0"]),
     ]
     told = []
     short = Scenario(name="retry-storm", title="t", story="s", kind="requests", arms=arms, rounds=2)
     result = scenario.play(short, built("retry-storm"), lambda *words: told.append(words))
-    assert [name for _, _, name in told] == ["one", "two", "one", "two"]
-    for tried in result.tried:
-        assert len(tried.runs) == 2
-        assert all(run.requests > 0 and 0 < run.p50_ns <= run.p99_ns <= run.p999_ns for run in tried.runs)
+    assert [name for _, _, name in told] == 2 * [arm.name for arm in arms]
+    usual, few, storm, once = result.tried
+    assert all(0 <= run.p50_ns <= run.p99_ns <= run.p999_ns <= 40e6 for run in usual.runs)
+    for run in few.runs:
+        assert run.requests > 0
+        assert 0 < run.p50_ns <= run.p99_ns <= run.p999_ns <= 40e6
+        assert run.before > 0
+    assert all(run.retries > 10_000 for run in storm.runs)
+    assert all(run.retries == 0 for run in once.runs)
     headings, rows = table.table(result)
     assert {len(row) for row in rows} == {len(headings)}
     page = pages.page(result, [], ["reap", "<b>"], describe())
@@ -189,4 +214,4 @@ def test_a_scenario_from_its_begin_to_its_end(name, tmp_path):
             for each in written["played"]["tried"]
             if each["runs"]
         }
-        assert rates["one arena, no thread caches"] < 0.9 * rates["glibc as it is"]
+        assert rates["a tenth of the allocations"] > 1.1 * rates["glibc as it is"]

@@ -28,7 +28,7 @@ def judged(study):
             *buffers.judge(None),
             *oopsla2002.judge([], []),
             *drag.judge([]),
-            *peers.judge(None),
+            *peers.judge([]),
             *apache.judge(None),
         ],
         "allocators": lambda: allocators.judge(Evaluated(threads=4, timed=[])),

@@ -19,6 +19,7 @@ from reap.base.errors import ReapError
 from reap.experiment.folder import read_runs
 from reap.experiment.runner import Listener
 from reap.experiment.specify import AskedFragment
+from reap.launch.litter.level import LEVELS
 from reap.study import measuring, pacing
 from reap.study.folder import alone, begin, resumed
 from reap.study.ismm2026 import run
@@ -228,3 +229,31 @@ def test_a_killed_study_goes_on_and_keeps_its_runs(tmp_path, monkeypatch):
     after, _ = read_runs(log)
     assert after[: len(before)] == before
     assert len(after) > len(before)
+
+
+@pytest.mark.parametrize("study", ["allocator-wall", "allocators", "ismm2026", "oopsla2002"])
+def test_every_study_takes_another_allocator(study, tmp_path):
+    place = str(tmp_path / "study")
+    done = reap("study", study, "--quick", "-o", place, "--allocator", "mine=/nonexistent/libmine.so")
+    assert (done.returncode, "libmine.so" in done.stderr) == (2, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("begins", "children"), [('"sh", "-c", "exec perl -e 1"', True), ('"perl", "-e", "1"', False)]
+)
+def test_what_a_shell_starts_is_littered_too(begins, children, tmp_path, monkeypatch):
+    """Of mudlle, which a shell executes, the shell alone was littered: naive allocation seemed to resist."""
+    home = tmp_path / "workloads" / "mine"
+    home.mkdir(parents=True)
+    (home / "card.toml").write_text(
+        'name = "mine"\ntitle = "t"\ndescription = "d"\nkind = "region"\nallocator = "a"\nswitch = "s"\n'
+        'packages = []\nexpected_seconds = 1.0\norigin = { package = "p", licence = "l" }\n'
+        f"[variants.custom]\nargv = [{begins}]\n[variants.naive]\nargv = [{begins}]\n"
+    )
+    monkeypatch.setattr(card, "folders", lambda: [tmp_path / "workloads"])
+    heaps = AskedFragment(levels=[LEVELS["adv0"], LEVELS["adv3"]])
+    work = measuring.Work(tmp_path, card.load("mine"), "quick", [Allocator(name="glibc")], heaps)
+    made = measuring.spec(work, 1).fragment
+    assert made is not None
+    assert made.children == children

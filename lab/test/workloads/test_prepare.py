@@ -3,8 +3,10 @@
 apt and dpkg are scripts that note how they are called, so that no test installs anything.
 """
 
+import hashlib
 import os
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -181,3 +183,43 @@ def test_a_failing_build_says_what_is_not_installed(machine, tmp_path):  # noqa:
         preparation.prepare("broken", cache=tmp_path / "cache")
     assert "no such header" in caught.value.hint
     assert "not installed: lacking-one (reap workloads prepare --yes broken)" in caught.value.hint
+
+
+def wheel(folder):
+    """A package without anything but a name and a module."""
+    folder.mkdir()
+    path = folder / "tiny-1.0-py3-none-any.whl"
+    about = "tiny-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("tiny.py", "said = 7\n")
+        file.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+        file.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(
+            f"{about}/RECORD", f"tiny.py,,\n{about}/METADATA,,\n{about}/WHEEL,,\n{about}/RECORD,,\n"
+        )
+    return path
+
+
+def test_python_packages_are_installed_by_their_hashes(machine, tmp_path, monkeypatch):  # noqa: ARG001
+    made = wheel(tmp_path / "wheels")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(made.parent))
+    text = CARD.replace(', "lacking-one"', "").replace("[variants", 'requirements = "wants.txt"\n[variants')
+    give(tmp_path, "script", text)
+    wants, cache, said = tmp_path / "workloads/script/wants.txt", tmp_path / "cache", []
+    wants.write_text(f"tiny==1.0 --hash=sha256:{'0' * 64}\n")
+    with pytest.raises(ReapError, match="Python packages of script cannot be installed") as caught:
+        provision.carry_out(provision.plan(["script"], cache=cache), said.append, cache=cache)
+    assert "Got" in caught.value.what
+    assert [path for path in cache.iterdir() if "modules" in path.name] == []
+    wants.write_text(f"tiny==1.0 --hash=sha256:{hashlib.sha256(made.read_bytes()).hexdigest()}\n")
+    provision.carry_out(provision.plan(["script"], cache=cache), said.append, cache=cache)
+    (modules,) = cache.glob("script-modules-*")
+    assert (modules / "tiny.py").read_text() == "said = 7\n"
+    assert provision.plan(["script"], cache=cache).lacks[0].nothing
+
+
+def test_orjson_is_the_one_of_the_benchmarks():
+    root = Path(__file__).resolve().parents[3]
+    wanted = (root / "workloads/request-driver/requirements.txt").read_text().partition("\n")[2]
+    assert wanted.strip() in (root / "setup/python/bench.lock").read_text()

@@ -19,8 +19,9 @@ def prepare(names: tuple[str, ...], yes: bool) -> int:
     """Report what workloads (all, if none is named) lack on this machine; with --yes, install it.
 
     Packages are installed with apt-get, which requires root or passwordless sudo; nothing is ever removed.
-    Sources are fetched by apt-get, or by git from the network or from the folder that REAP_SOURCES names. A
-    git repository that cannot be reached is reported; it is an error only if its workload is named.
+    Sources are fetched by apt-get, or by git from the network or from the folder that REAP_SOURCES names;
+    Python packages by pip. A git repository that cannot be reached is reported; it is an error only if its
+    workload is named.
     Sources, programs and inputs go to ~/.cache/reap/workloads (or below XDG_CACHE_HOME). A repeated call does
     nothing.
     """
@@ -67,6 +68,7 @@ def _words(lack: Lack) -> str:
     words += [lack.source] if lack.source else []
     words += ["its program"] if lack.program else []
     words += ["its inputs"] if lack.inputs else []
+    words += ["its Python packages"] if lack.modules else []
     words += [
         f"the library of its peer {peer}{f' ({where})' if where else ''}"
         for peer, where in lack.peers.items()

@@ -1,6 +1,10 @@
 """What the study of the allocator wall measures: samples, each of one run."""
 
+from reap.allocators.records import DEFAULT
 from reap.base.records import Record
+
+ARTICLE: tuple[str, ...] = (DEFAULT, "jemalloc", "tcmalloc", "mimalloc")
+"""The allocators of which the article speaks."""
 
 
 class Place(Record):

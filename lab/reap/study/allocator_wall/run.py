@@ -4,8 +4,8 @@ Its programs are ours: request-driver in C++ and json_requests.py in Python, whi
 what these took. Each part is a list of runs that are repeated in every round, allocator beside allocator.
 """
 
+import importlib.machinery
 import importlib.metadata
-import importlib.util
 import platform
 import sys
 import time
@@ -19,16 +19,16 @@ from reap.launch import program
 from reap.launch.host import machine
 from reap.launch.records import Launch
 from reap.study import measuring
-from reap.study.allocator_wall import asks, go, python
+from reap.study.allocator_wall import asks, go, python, services
 from reap.study.allocator_wall.analyse import Figures
 from reap.study.allocator_wall.asks import Ask, Bench
 from reap.study.allocator_wall.judge import claims
-from reap.study.allocator_wall.records import Wall
+from reap.study.allocator_wall.records import ARTICLE, Wall
 from reap.study.allocator_wall.rounds import Bank, rounds
 from reap.study.allocator_wall.words import answers
 from reap.study.folder import make_plan
 from reap.study.records import Mode, Plan, Study
-from reap.workloads import card, preparation
+from reap.workloads import card, modules, preparation
 from reap.workloads import run as workload
 
 NAME = "allocator-wall"
@@ -41,10 +41,11 @@ PARTS: dict[str, Callable[[Bench], list[Ask]]] = {
     "knee": asks.knee,
     "threads": asks.threads,
     "latency": asks.closed,
+    "services": services.asks,
     "python": python.cost,
 }
 """By the names that --workloads takes: the quickest first."""
-ALLOCATORS: tuple[str, ...] = (DEFAULT, "jemalloc", "tcmalloc", "mimalloc")
+ALLOCATORS = ARTICLE
 ROUNDS: dict[Mode, int] = {"quick": 7, "full": 30}
 QUICK_SECONDS = 480.0
 """After so many no part of a quick study begins another round that is not needed."""
@@ -84,7 +85,7 @@ def run(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener
         cores=bench.cores,
         nodes=machine.nodes(),
         python=platform.python_version(),
-        parsers={name: _version(name) for name in bench.parsers},
+        parsers={name: _version(name, bench.script) for name in bench.parsers},
     )
     return Study(
         plan=plan,
@@ -108,19 +109,21 @@ def _bench(place: Path, plan: Plan, allocators: list[Allocator], listener: Liste
             built = go.build(script.with_name("requests.go"), place / "requests-in-go")
         except ReapError as error:
             listener.say(f"without Go: {error.what}")
+    python = modules.place(card.load(WORKLOAD), preparation.cache_folder())
+    environment = {"PYTHONPATH": str(python)} if python and python.is_dir() else {}
+    has_orjson = importlib.machinery.PathFinder.find_spec("orjson", [*environment.values(), *sys.path])
     return Bench(
         program=Launch(argv=launch.argv[:1], program=launch.program, directory=launch.directory),
         allocators=allocators,
         mode=plan.mode,
         cores=machine.describe().cores,
-        script=Launch(argv=found.command, program=found.path),
+        script=Launch(argv=found.command, program=found.path, environment=environment),
         go=built,
-        parsers=["json", *(["orjson"] if importlib.util.find_spec("orjson") else [])],
+        parsers=["json", *(["orjson"] if has_orjson else [])],
     )
 
 
-def _version(parser: str) -> str:
-    try:
-        return importlib.metadata.version(parser)
-    except importlib.metadata.PackageNotFoundError:
-        return platform.python_version()
+def _version(parser: str, script: Launch) -> str:
+    path = [*script.environment.values(), *sys.path]
+    found = importlib.metadata.distributions(name=parser, path=path)
+    return next((each.version for each in found), platform.python_version())

@@ -8,6 +8,7 @@ from reap.allocators.records import DEFAULT
 from reap.base import units
 from reap.draw import curves
 from reap.draw.curves import Line
+from reap.study.allocator_wall import services
 from reap.study.allocator_wall import view_python as python
 from reap.study.allocator_wall.analyse import Figures
 from reap.study.allocator_wall.asks import COUNTS, LOADS, REGION, TUNED, crowds, loaded, loaded_point, point
@@ -20,13 +21,17 @@ _BUSY = 0.05
 """Share of time without a processor, of one thread that never waits."""
 _PERCENTILES = {"p50_ns": "P50", "p99_ns": "P99", "p999_ns": "P99.9"}
 _UNJUDGED = [
-    ["a worker that grows for seven days", "no study takes seven days; see the midnight climb"],
     ["py-spy shows _int_malloc", "it is not run here; without native stacks it sees Python's functions"],
     ["pauses of Go's and the JVM's collectors", "only CPython's are taken here"],
     ["threads change processors hundreds of times a second", "the scheduler's, and what else runs decides"],
-    ["slab allocators of the kernel", "not reached by a program"],
+    [
+        "slab allocators of the kernel",
+        (
+            "not measurable here, since no program reaches them; as root, slabtop -o shows what they hold "
+            "and perf record -e 'kmem:*' -a who calls them"
+        ),
+    ],
     ["Windows and macOS", "not this system"],
-    ["what the incident's service gained step by step", "the service is not here"],
 ]  # fmt: skip
 
 
@@ -51,6 +56,7 @@ def view(study: Study) -> StudyView:
                 _costs(figures, sorted({1, 2, wall.cores})),
                 _crowds(figures, wall.cores),
                 _memory(figures),
+                _services(figures),
                 TableView("Not judged", ["the article says", "why not"], _UNJUDGED),
             )
             if each.rows
@@ -108,6 +114,20 @@ def _inputs(study: Study, wall: Wall) -> TableView:
         ["processors, nodes of memory", f"{wall.cores}, {wall.nodes}"],
     ]
     return TableView("Table 1. What was measured", ["", "here"], rows)
+
+
+def _services(figures: Figures) -> TableView:
+    rows = []
+    for service in figures.settings(services.PART):
+        for arm in _ordered(figures.arms(services.PART, service)):
+            cost = figures.value(services.PART, arm, service, "per_request_ns")
+            sizes = [figures.median(services.PART, arm, service, field) for field in ("early", "resident")]
+            took = units.duration(cost.value / 1e9) if cost else units.UNKNOWN
+            rows.append(
+                [service, arm, took, *(units.size(each) if each else units.UNKNOWN for each in sizes)]
+            )
+    columns = ["service", "over", "CPU time of a request", "resident after a tenth of them", "after all"]
+    return TableView("Services: the largest process of each, one request after another", columns, rows)
 
 
 def _arms(figures: Figures, threads: int) -> list[str]:

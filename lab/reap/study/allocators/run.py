@@ -19,10 +19,10 @@ from reap.study.records import Consumed, Evaluated, Mode, Plan, Study
 NAME = "allocators"
 WORKLOADS = setups.WORKLOADS
 ALLOCATORS: tuple[str, ...] = (
-    "glibc", "dlmalloc", "jemalloc", "tcmalloc", "mimalloc-v3", "snmalloc", "rpmalloc", "tbbmalloc",
+    "glibc", "dlmalloc", "hoard", "jemalloc", "tcmalloc", "mimalloc-v3", "snmalloc", "rpmalloc", "tbbmalloc",
     "scudo", "hardened-malloc",
 )  # fmt: skip
-"""The paper's, and today's others. No recipe builds Hoard or Lockless: they are named by a file."""
+"""The paper's, and today's others. No recipe builds Lockless: it is named by its file."""
 
 
 def plan(mode: Mode, workloads: list[str], allocators: list[str]) -> Plan:

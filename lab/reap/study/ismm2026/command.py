@@ -13,7 +13,8 @@ def ismm2026(**given: Any) -> int:  # noqa: ANN401 - click's; conduct says their
     """Reproduce Tables 1 to 4 and Figures 2 to 6 of ISMM 2026, and judge the paper's conclusions.
 
     Runs every workload that is installed (`reap workloads prepare`) with its own allocator and without, over
-    glibc, jemalloc and mimalloc, on clean and on fragmented heaps. --quick or --full says how thoroughly.
+    glibc, jemalloc, mimalloc and, where they are installed, today's mimalloc 3, jemalloc 5.3.1, snmalloc and
+    tcmalloc, on clean and on fragmented heaps. --quick or --full says how thoroughly.
     --resume continues a study that was stopped. Run nothing else meanwhile.
 
     \b

@@ -25,6 +25,8 @@ from reap.study.records import Conclusion, Finding, Measured
 ADVERSE = "adv3"
 """The level at which the paper states its results."""
 MODERN = ("jemalloc", "mimalloc")
+PAPER = ("glibc", *MODERN)
+"""What it says, it says of these. Others are among the best, where the best is compared with the best."""
 
 
 def judge(measured: Sequence[Measured], occupancy: Sequence[Measured]) -> list[Conclusion]:
@@ -58,8 +60,8 @@ def _rules(
         "near-regions": lambda it: best_to_best(pure, it.judged),
         "regions-can-win": lambda it: best_to_best(pure, it.judged),
         "mimalloc-best": lambda _: _against_others(pure, "mimalloc"),
-        "regions-resist": lambda it: each_arm(over_malloc, None, ADVERSE, _custom_slowdown, it.judged),
-        "naive-slowed": lambda it: each_arm(pure, None, ADVERSE, _naive_slowdown, it.judged),
+        "regions-resist": lambda it: each_arm(over_malloc, PAPER, ADVERSE, _custom_slowdown, it.judged),
+        "naive-slowed": lambda it: each_arm(pure, PAPER, ADVERSE, _naive_slowdown, it.judged),
         "glibc-slowed-most": lambda it: _glibc_worst(pure, it.bounds["slowed"]),
         "partial-regions": lambda it: _partly(partial, it.bounds["slowed"]),
         "occupancy": lambda _: _occupancy(occupancy),
@@ -96,7 +98,7 @@ def _slowed_pair(result: Fragmented, allocator: str) -> tuple[Arm, Arm] | None:
 def _unprotected(measured: Iterable[Measured], it: Claim) -> list[Finding]:
     found = []
     for each, result in results(measured):
-        for name in result.allocators:
+        for name in PAPER:
             pair = _slowed_pair(result, name)
             if pair is None or pair[1].slowdown["cpu"].ratio.low <= it.bounds["slowed"]:
                 continue
@@ -108,7 +110,7 @@ def _unprotected(measured: Iterable[Measured], it: Claim) -> list[Finding]:
 def _partly(measured: Iterable[Measured], slowed: float) -> list[Finding]:
     found = []
     for each, result in results(measured):
-        for name in result.allocators:
+        for name in PAPER:
             pair = _slowed_pair(result, name)
             if pair is None or (ratio := quotient(pair[1], pair[0], field="slowdown")) is None:
                 continue
@@ -123,7 +125,7 @@ def _against_others(measured: Sequence[Measured], favourite: str) -> list[Findin
     by_other: dict[str, list[Estimate]] = {}
     for _, result in results(measured):
         own = result.arm("naive", favourite, "adv0")
-        for name in result.allocators:
+        for name in PAPER:
             other = result.arm("naive", name, "adv0")
             if own is None or other is None or name == favourite:
                 continue
@@ -139,7 +141,7 @@ def _against_others(measured: Sequence[Measured], favourite: str) -> list[Findin
 def _glibc_worst(measured: Sequence[Measured], slowed: float) -> list[Finding]:
     by_other: dict[str, list[Estimate]] = {}
     for _, result in results(measured):
-        slowdowns = [_naive_slowdown(result, name, ADVERSE) for name in ("glibc", *MODERN)]
+        slowdowns = [_naive_slowdown(result, name, ADVERSE) for name in PAPER]
         if max((ratio.value for ratio in slowdowns if ratio), default=0) <= slowed:
             continue
         own = result.arm("naive", "glibc", ADVERSE)

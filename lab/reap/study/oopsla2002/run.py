@@ -75,10 +75,9 @@ def run(
     drags = _drags(place, programs, plan.mode, listener)
     gone = min(time.monotonic() - begun, pacing.QUICK_SECONDS / 2)  # most of it is for times
     works = [_work(place / name, name, plan.mode, allocators) for name in custom]
-    if peers.WORKLOAD in plan.workloads:
-        works.append(peers.work(place / f"{peers.WORKLOAD}-peers", plan.mode))
-    measured = pacing.measure(works, plan.mode, listener, gone=gone, elsewhere=elsewhere)
-    compared = peers.of(measured.pop()) if peers.WORKLOAD in plan.workloads else None
+    works += [peers.work(place, name, plan.mode) for name in peers.WORKLOADS if name in plan.workloads]
+    done = pacing.measure(works, plan.mode, listener, gone=gone, elsewhere=elsewhere)
+    measured, compared = done[: len(custom)], [peers.of(each) for each in done[len(custom) :]]
     grown = None
     if buffers.WORKLOAD in plan.workloads:
         listener.say(f"{buffers.WORKLOAD}, for section 4.3")

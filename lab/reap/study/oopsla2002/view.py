@@ -15,7 +15,7 @@ from reap.study.oopsla2002.drag import view as drag
 from reap.study.oopsla2002.judge import OURS, asked_ratio
 from reap.study.oopsla2002.published import PROGRAMS
 from reap.study.oopsla2002.regions import view as regions
-from reap.study.oopsla2002.regions.peers import WORKLOAD as PEERS
+from reap.study.oopsla2002.regions.peers import WORKLOADS as PEERS
 from reap.study.records import Counted, Measured, Memory, Statistics, Study
 from reap.study.view import FigureView, StudyView, TableView, checks, drawn, first, remarks, scale
 
@@ -253,7 +253,7 @@ def _regions(study: Study) -> FigureView:
     groups = [
         (f"{each.card.name}: {name}", [bar])
         for each in study.measured
-        if each.result is not None and OURS in each.result.variants and each.card.name != PEERS
+        if each.result is not None and OURS in each.result.variants and each.card.name not in PEERS
         for name, bar in _in_place(each.result)
     ]
     return FigureView(

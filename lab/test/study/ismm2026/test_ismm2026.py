@@ -251,6 +251,28 @@ def test_the_artefact_s_figures_stand_beside_ours():
     assert lines[0]["figure"] == "elapsed naive to custom, clean heap"
 
 
+def test_a_peer_counts_where_the_best_is_compared_and_nowhere_else():
+    """snmalloc is none of the paper's: it is the best here, and its slowdown is not held against regions."""
+    own = measured()
+    slow = {"slowdown": {"cpu": exactly_paired(9.0, 15), "minor_faults": ratio_of("minor_faults", 3)}}
+    fast = {"normalised": {"cpu": exactly_paired(0.5, 15)}, "to_custom": {"cpu": exactly_paired(0.5, 15)}}
+    added = [
+        arm_of("custom", "snmalloc", "adv0"),
+        arm_of("custom", "snmalloc", "adv3", **slow),
+        arm_of("naive", "snmalloc", "adv0", **fast),
+        arm_of("naive", "snmalloc", "adv3", **slow),
+    ]
+    result = msgspec.structs.replace(
+        own.result, allocators=[*MODERN, "snmalloc"], arms=[*own.result.arms, *added]
+    )
+    beside = msgspec.structs.replace(own, result=result)
+    for alone, with_it in zip(judge([own], []), judge([beside], []), strict=True):
+        if alone.id in ("near-regions", "regions-can-win"):
+            assert "snmalloc" in with_it.findings[0].figure
+        else:
+            assert with_it.findings == alone.findings, alone.id
+
+
 def swept(times, first, last):
     """At three occupancies of Figure 3: CPU time, and misses of both levels at the lowest and the highest."""
     levels = {"adv0": 1.0, "adv1": times[0], "adv3": times[1]}

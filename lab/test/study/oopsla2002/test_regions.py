@@ -17,7 +17,7 @@ from reap.study.records import Buffers, Curve, Measured, Peers, Plan, Point, Stu
 from reap.workloads import card, preparation, provision
 from reap.workloads import run as workload
 
-FROM_SOURCE = ("vmalloc", "oopsla-reap")
+FROM_SOURCE = ("vmalloc", "oopsla-reap", "oopsla-simulator")
 """Peers whose library is built when the workload is prepared."""
 PLAN = Plan(study="oopsla2002", mode="quick", workloads=[], allocators=["glibc"])
 ROUNDS = 5
@@ -32,9 +32,12 @@ def grown(*curves):
     return Buffers(card=card.load(buffers.WORKLOAD), scale=1, curves=list(curves))
 
 
-def compared(own=1.0, reap=1.0, left_out=(), **ratios):
+PROGRAM = "region-compiler"
+
+
+def compared(own=1.0, reap=1.0, left_out=(), name=PROGRAM, **ratios):
     """Figure 6 of these ratios to the program's own region."""
-    described = card.load(peers.WORKLOAD)
+    described = card.load(name)
     ran = {"custom": own, "reap": reap} | {name.replace("_", "-"): each for name, each in ratios.items()}
     ran["naive"] = 2.0
     result = fragmented_of(tuple(ran), ("glibc",), ("adv0",))
@@ -66,37 +69,42 @@ def test_what_a_region_holds_is_to_grow_and_what_others_hold_is_not():
 
 def test_reaps_are_held_to_peers_that_free_single_objects_too():
     faster = compared(reap=1.02, talloc=2.0, mimalloc=1.3, apr=0.5, pmr_monotonic=0.5)
-    first, second = peers.judge(faster)
+    first, second = peers.judge([faster])
     assert (first.standing, second.standing) == ("holds", "holds")
     assert {each.figure for each in first.findings} == {"talloc's contexts", "mimalloc's heaps"}
     slower = compared(reap=1.5, talloc=2.0, mimalloc=1.3)
-    assert standings(peers.judge(slower)) == ["holds partly", "does not hold"]
-    assert standings(peers.judge(compared(reap=1.5, mimalloc=1.3)))[0] == "does not hold"
-    assert standings(peers.judge(None)) == ["inconclusive", "inconclusive"]
+    assert standings(peers.judge([slower])) == ["holds partly", "does not hold"]
+    assert standings(peers.judge([compared(reap=1.5, mimalloc=1.3)]))[0] == "does not hold"
+    assert standings(peers.judge([])) == ["inconclusive", "inconclusive"]
+    both = [compared(reap=1.02, mimalloc=1.3, name="lcc"), compared(reap=1.5, mimalloc=1.9)]
+    first, second = peers.judge(both)
+    assert [each.workload for each in first.findings] == ["lcc", PROGRAM]
+    assert (first.standing, second.standing) == ("holds", "holds"), "half of the programs are most"
 
 
 def test_a_peer_that_is_not_installed_is_left_out_with_the_reason(monkeypatch):
     monkeypatch.setattr(packages, "lacking", lambda names: [name for name in names if "talloc" in name])
-    described = card.load(peers.WORKLOAD)
+    described = card.load(PROGRAM)
     assert preparation.absent(described)["talloc"] == ["libtalloc2"]
     assert preparation.absent(described).keys() <= {"talloc", *FROM_SOURCE}
     # The program itself can run, and what is lacking is installed when it is prepared.
     assert measuring.lacking(described) == ""
     monkeypatch.setattr(apt, "simulated", lambda _: ([], []))
-    assert provision.plan([peers.WORKLOAD]).packages == ["libtalloc2"]
-    page = reporter.page(study_of(compared(left_out=["talloc"], mimalloc=1.3), None))
+    assert provision.plan([PROGRAM]).packages == ["libtalloc2"]
+    page = reporter.page(study_of([compared(left_out=["talloc"], mimalloc=1.3)], None))
     assert "left out: it is not installed" in page
 
 
 def test_the_card_s_peers_are_those_that_the_study_tells_apart():
-    described = card.load(peers.WORKLOAD)
-    assert set(described.peers) == {
-        "apr", "talloc", "mimalloc", "jemalloc", "pmr-monotonic", "pmr-pool", *FROM_SOURCE
-    }  # fmt: skip
-    assert list(described.variants) == [peers.OWN, peers.REAP, peers.EMULATED]
+    for name in peers.WORKLOADS:
+        described = card.load(name)
+        assert set(described.peers) == {
+            "apr", "talloc", "mimalloc", "jemalloc", "pmr-monotonic", "pmr-pool", *FROM_SOURCE
+        }  # fmt: skip
+        assert list(described.variants) == [peers.OWN, peers.REAP, peers.EMULATED]
     assert set(card.load(buffers.WORKLOAD).variants) == set(buffers.MEMORIES)
     with pytest.raises(ReapError, match="no variant 'windows-heap'") as caught:
-        preparation.prepare(peers.WORKLOAD, "windows-heap")
+        preparation.prepare(PROGRAM, "windows-heap")
     assert "pmr-pool" in caught.value.hint
 
 
@@ -108,30 +116,33 @@ def study_of(held, curves):
         machine=machine(),
         measured=[],
         conclusions=[*buffers.judge(curves), *peers.judge(held)],
-        peers=held,
+        peers=list(held),
         buffers=curves,
     )
 
 
 def test_the_page_draws_curves_and_bars_beside_what_was_published():
     every = [curve(idiom, "region", 10, 20) for idiom in ("buffer", "arrays", "turns", "threads")]
-    study = study_of(compared(talloc=2.0), grown(*every, curve("threads", "reap", 5, 5)))
+    study = study_of(
+        [compared(talloc=2.0), compared(reap=1.23, name="lcc")], grown(*every, curve("threads", "reap", 5, 5))
+    )
     page = reporter.page(study)
     for words in (
         "Dynamic arrays", "Producer and consumer, two threads", "region: 20 B at the end",
         "reap: 5 B at the end", "in use: 7 B at the end", "talloc&#39;s contexts", "Windows Heaps",
-        "Vmalloc", "our Reap in its place",
+        "Vmalloc", "our Reap in its place", "Lcc (here)", "lcc: CPU time to its own region",
+        "region-compiler: CPU time to its own region",
     ):  # fmt: skip
         assert words in page or words.replace("&#39;", "&#x27;") in page
     assert msgspec.json.decode(msgspec.json.encode(study), type=Study) == study
 
 
 def test_what_was_not_asked_for_is_no_part_of_the_page_and_what_failed_is():
-    page = reporter.page(study_of(None, None))
+    page = reporter.page(study_of([], None))
     assert "Section 4.3." not in page
     assert "Figure 6 in numbers" not in page
     failed = msgspec.structs.replace(compared().measured, result=None, excluded="no compiler")
-    page = reporter.page(study_of(Peers(measured=failed, left_out={}), grown()))
+    page = reporter.page(study_of([Peers(measured=failed, left_out={})], grown()))
     assert page.count("Nothing was measured for it") >= 3
     assert "no compiler" in page
 
@@ -142,8 +153,8 @@ def cache():
 
 
 def test_all_peers_that_are_installed_print_the_same(cache):
-    described = card.load(peers.WORKLOAD)
-    tried = workload.try_variants(peers.WORKLOAD, scale=described.quick_scale, cache=cache)
+    described = card.load(PROGRAM)
+    tried = workload.try_variants(PROGRAM, scale=described.quick_scale, cache=cache)
     expected = [
         *described.variants,
         *(each for each in described.peers if each not in preparation.absent(described, cache=cache)),
@@ -175,7 +186,7 @@ def test_curves_are_counted_kept_and_not_taken_again(tmp_path, monkeypatch, cach
 @pytest.mark.slow
 def test_figure_6_is_measured_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
-    work = peers.work(tmp_path / "peers", "quick")
+    work = peers.work(tmp_path, PROGRAM, "quick")
     measured = measuring.measure(work, 2, Listener())
     assert measured.excluded == ""
     assert measured.result is not None
@@ -187,7 +198,7 @@ def test_figure_6_is_measured_and_goes_on(tmp_path, monkeypatch):
 
 
 def test_a_study_has_them_by_name():
-    plan = run.plan("quick", [buffers.WORKLOAD, peers.WORKLOAD], ["glibc"])
-    assert plan.workloads == [buffers.WORKLOAD, peers.WORKLOAD]
-    assert peers.WORKLOAD in run.CUSTOM
+    plan = run.plan("quick", [buffers.WORKLOAD, *peers.WORKLOADS], ["glibc"])
+    assert plan.workloads == [buffers.WORKLOAD, *peers.WORKLOADS]
+    assert set(peers.WORKLOADS) <= set(run.CUSTOM)
     assert buffers.WORKLOAD not in run.CUSTOM

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 
 from reap.allocators.records import Allocator
 from reap.study.allocator_wall.analyse import Figures
-from reap.study.allocator_wall.judge import cost, glibc, latency, memory, others, python
+from reap.study.allocator_wall.judge import cost, glibc, latency, memory, others, python, services
 from reap.study.allocator_wall.judge.rules import Judge
-from reap.study.allocator_wall.records import Wall
+from reap.study.allocator_wall.records import ARTICLE, Wall
 from reap.study.records import Conclusion
 
 
 def judging(wall: Wall, allocators: Sequence[Allocator]) -> Judge:
-    """What judges."""
-    return Judge(wall, Figures(wall.samples), tuple(each.name for each in allocators if each.library))
+    """What judges: the figures of all, the claims by the article's allocators alone."""
+    others = tuple(each.name for each in allocators if each.library and each.name in ARTICLE)
+    return Judge(wall, Figures(wall.samples), others)
 
 
 def judge(wall: Wall, allocators: Sequence[Allocator]) -> list[Conclusion]:
@@ -24,5 +25,6 @@ def judge(wall: Wall, allocators: Sequence[Allocator]) -> list[Conclusion]:
         *others.claims(measured),
         *cost.claims(measured),
         *latency.claims(measured),
+        *services.claims(measured),
         *memory.claims(measured),
     ]

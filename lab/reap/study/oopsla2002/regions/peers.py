@@ -1,10 +1,10 @@
 """Figure 6 of OOPSLA 2002: allocators with the semantics of regions, each in the place of the program's own.
 
-One program (that of WORKLOAD) in one experiment: its own region, a reap, the region emulator over malloc, and
-the peers of its card, paired in each round. A peer that is not installed is left out, with the reason.
+An experiment for each program (of WORKLOADS): its own region, a reap, a malloc for each object, and the peers
+of its card, paired in each round. A peer that is not installed is left out, with the reason.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reap.allocators.records import DEFAULT, Allocator
@@ -16,17 +16,18 @@ from reap.study.measuring import Work
 from reap.study.records import Conclusion, Finding, Measured, Mode, Peers
 from reap.workloads import card, preparation
 
-WORKLOAD = "region-compiler"
+WORKLOADS = ("lcc", "mudlle", "region-compiler")
+"""The paper's two, and one of ours."""
 OWN, REAP, EMULATED = "custom", "reap", "naive"
-"""The program's own region, the reap, and the region emulator, as variants."""
+"""The program's own region, the reap, and each object from malloc, as variants."""
 
 
-def work(place: Path, mode: Mode) -> Work:
-    """Its own region, a reap, the emulator, and the peers that are installed."""
-    described = card.load(WORKLOAD)
+def work(place: Path, name: str, mode: Mode) -> Work:
+    """Its own region, a reap, malloc, and the peers that are installed, in a folder below the study's."""
+    described = card.load(name)
     missing = preparation.absent(described)
     return Work(
-        place=place,
+        place=place / f"{name}-peers",
         described=described,
         mode=mode,
         allocators=[Allocator(name=DEFAULT)],
@@ -37,7 +38,7 @@ def work(place: Path, mode: Mode) -> Work:
 
 def of(measured: Measured) -> Peers:
     """What was measured, and why some peers were not."""
-    again = f"is not installed here (reap workloads prepare --yes {WORKLOAD})"
+    again = f"is not installed here (reap workloads prepare --yes {measured.card.name})"
     missing = preparation.absent(measured.card)
     return Peers(
         measured=measured,
@@ -45,12 +46,14 @@ def of(measured: Measured) -> Peers:
     )
 
 
-def judge(peers: Peers | None) -> list[Conclusion]:
+def judge(peers: Sequence[Peers]) -> list[Conclusion]:
     """What the paper says of reaps among their peers."""
     return claims.of("oopsla2002").judge(
         {
-            "reaps-to-peers": lambda _: list(_peers_to_reap(peers)) if peers else [],
-            "reaps-to-own-region": lambda it: list(_reap_to_own(peers, it.judged)) if peers else [],
+            "reaps-to-peers": lambda _: [found for each in peers for found in _peers_to_reap(each)],
+            "reaps-to-own-region": lambda it: [
+                found for each in peers for found in _reap_to_own(each, it.judged)
+            ],
         }
     )
 

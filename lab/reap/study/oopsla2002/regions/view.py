@@ -1,5 +1,7 @@
 """The page of the OOPSLA 2002 study: regions, reaps and their peers, of section 4.3 and Figure 6."""
 
+from collections.abc import Sequence
+
 import markupsafe
 
 from reap.allocators.records import DEFAULT
@@ -19,9 +21,9 @@ _IDIOMS = {
     "threads": "Producer and consumer, two threads",
 }
 _OWN = {
-    OWN: ("its own: our Region", 0),
+    OWN: ("its own region", 0),
     REAP: ("our Reap in its place", 1),
-    EMULATED: ("region emulator over malloc", 3),
+    EMULATED: ("each object from malloc", 3),
 }
 _PUBLISHED = [
     ["regions (each program's own)", "1.00", "1.00"],
@@ -45,19 +47,19 @@ def figures(study: Study) -> list[FigureView]:
                 whiskers=False,
             )
         )
-    if (peers := study.peers) is not None:
-        why = _because(peers.measured.excluded)
+    if study.peers:
+        why = " ".join(_because(each.measured.excluded) for each in study.peers)
         shown += [
             FigureView(
                 "Figure 6. Allocators with the semantics of regions: CPU time",
                 "The same program and the same objects, from each; to its own region. Of the paper's peers, "
                 f"Vmalloc is here and Windows Heaps are not. {why}",
-                _bars(peers, "cpu", "CPU time"),
+                _bars(study.peers, "cpu", "CPU time"),
             ),
             FigureView(
                 "Beside Figure 6: memory",
                 f"Most resident memory of the same runs, libraries and all. The paper shows none. {why}",
-                _bars(peers, "peak_resident", "most resident memory"),
+                _bars(study.peers, "peak_resident", "most resident memory"),
             ),
         ]
     return shown
@@ -69,13 +71,18 @@ def _because(why: str) -> str:
 
 def tables(study: Study) -> list[TableView]:
     """Figure 6 in numbers, ours and the paper's."""
-    if study.peers is None:
+    if not study.peers:
         return []
-    rows = [[*each, ""] for each in _PUBLISHED]
-    rows += [[title, "", "", _said(arm)] for title, arm, _ in _arms(study.peers)]
-    card = study.peers.measured.card
-    rows += [[card.peers[name].title, "", "", f"left out: {why}"] for name, why in _left_out(study.peers)]
-    columns = ["allocator", "lcc (published)", "mudlle (published)", f"{card.name} (here)"]
+    here: list[dict[str, str]] = []
+    for peers in study.peers:
+        said = {title: _said(arm) for title, arm, _ in _arms(peers)}
+        titles = {name: peer.title for name, peer in peers.measured.card.peers.items()}
+        here.append(said | {titles[name]: f"left out: {why}" for name, why in _left_out(peers)})
+    rows = [[*each, *("" for _ in here)] for each in _PUBLISHED]
+    every = dict.fromkeys(title for said in here for title in said)
+    rows += [[title, "", "", *(said.get(title, "not measured") for said in here)] for title in every]
+    columns = ["allocator", "lcc (published)", "mudlle (published)"]
+    columns += [f"{each.measured.card.name} (here)" for each in study.peers]
     return [TableView("Figure 6 in numbers. CPU time to the program's own region", columns, rows)]
 
 
@@ -94,12 +101,17 @@ def _arms(peers: Peers) -> list[tuple[str, Arm | None, int]]:
     return [(named[name][0], result.arm(name, DEFAULT, "adv0"), named[name][1]) for name in result.variants]
 
 
-def _bars(peers: Peers, metric: str, what: str) -> list[markupsafe.Markup]:
-    groups = []
-    for title, arm, shade in _arms(peers):
-        ratio = arm.normalised.get(metric) if arm is not None and arm.sound else None
-        groups.append((title, [Bar("", ratio.ratio if ratio else None, shade)]))
-    return [drawn(f"{what} to the program's own region", groups)] if groups else []
+def _bars(programs: Sequence[Peers], metric: str, what: str) -> list[markupsafe.Markup]:
+    """A drawing for each program that was measured."""
+    drawings = []
+    for peers in programs:
+        groups = []
+        for title, arm, shade in _arms(peers):
+            ratio = arm.normalised.get(metric) if arm is not None and arm.sound else None
+            groups.append((title, [Bar("", ratio.ratio if ratio else None, shade)]))
+        if groups:
+            drawings.append(drawn(f"{peers.measured.card.name}: {what} to its own region", groups))
+    return drawings
 
 
 def _said(arm: Arm | None) -> str:

@@ -8,8 +8,12 @@
 
 #include <dlfcn.h>
 
-// Allocators of others that have the semantics of regions. What each of them is to the program: allocate(),
-// and reset(), after which no object lives. None is told anything of the program's sizes.
+#include <reap/layer/reap.h>
+#include <reap/source/malloc.h>
+
+// This library's reap, and allocators of others that have the semantics of regions. What each of them is to
+// the program: allocate(), and reset(), after which no object lives. None is told anything of the program's
+// sizes. Programs of C get them by a file of their own, which is compiled once with each type as AREA.
 //
 // The libraries are opened when they are asked for, each by itself: two of them bring a malloc of their own,
 // which linked would be the whole program's. Their functions are declared here, so that nothing but the
@@ -19,6 +23,9 @@ namespace peers {
 
 /// What objects are aligned to.
 inline constexpr std::size_t alignment = 8;
+
+/// Its chunks come from malloc, as those of the programs' own regions do.
+using Reap = reap::Reap<reap::Malloc, alignment>;
 
 /// A library that is missing is another matter than a program that fails.
 inline constexpr int not_installed = 3;
@@ -35,7 +42,7 @@ class Library {
         if (function == nullptr) give_up(name);
     }
     [[noreturn]] void give_up(const char *why) const {
-        std::fprintf(stderr, "region-compiler: %s cannot be used: %s\n", file_, why);
+        std::fprintf(stderr, "%s cannot be used: %s\n", file_, why);
         std::exit(not_installed);
     }
 
@@ -100,7 +107,7 @@ class Talloc {
         void *(*allocate)(const void *context, std::size_t, const char *name);
         void (*free_children)(void *context);
         int (*free_at)(void *context, const char *where);
-        void free(void *context) const { free_at(context, "region-compiler"); }
+        void free(void *context) const { free_at(context, __FILE__); }
     };
     static const Functions &library() {
         static const Functions functions = [] {
@@ -251,41 +258,46 @@ class Vmalloc {
     Opened *region_ = library().open(*library().discipline, *library().method, 0);
 };
 
-/// A reap of the authors of OOPSLA 2002. regionFreeAll() keeps its memory and takes more: it goes with its
-/// objects.
-class OopslaReap {
+/// What the authors of OOPSLA 2002 have in this file. It goes with its objects: a reap that is only cleared
+/// keeps its memory and takes more.
+template <const char *file>
+class OopslaRegion {
   public:
-    OopslaReap() { library().create(&reap_, nullptr); }
-    OopslaReap(const OopslaReap &) = delete;
-    OopslaReap &operator=(const OopslaReap &) = delete;
-    ~OopslaReap() { library().destroy(&reap_); }
+    OopslaRegion() { library().create(&region_, nullptr); }
+    OopslaRegion(const OopslaRegion &) = delete;
+    OopslaRegion &operator=(const OopslaRegion &) = delete;
+    ~OopslaRegion() { library().destroy(&region_); }
 
-    void *allocate(std::size_t size) { return library().allocate(&reap_, size); }
+    void *allocate(std::size_t size) { return library().allocate(&region_, size); }
     void reset() {
-        library().destroy(&reap_);
-        library().create(&reap_, nullptr);
+        library().destroy(&region_);
+        library().create(&region_, nullptr);
     }
 
   private:
     struct Functions {
-        void (*create)(void **reap, void **parent);
-        void *(*allocate)(void **reap, std::size_t);
-        void (*destroy)(void **reap);
+        void (*create)(void **region, void **parent);
+        void *(*allocate)(void **region, std::size_t);
+        void (*destroy)(void **region);
     };
     static const Functions &library() {
         static const Functions functions = [] {
-            const Library reap("liboopsla-reap.so");
+            const Library opened(file);
             Functions found{};
-            reap.find("regionCreate", found.create);
-            reap.find("regionAllocate", found.allocate);
-            reap.find("regionDestroy", found.destroy);
+            opened.find("regionCreate", found.create);
+            opened.find("regionAllocate", found.allocate);
+            opened.find("regionDestroy", found.destroy);
             return found;
         }();
         return functions;
     }
 
-    void *reap_ = nullptr;
+    void *region_ = nullptr;
 };
+inline constexpr char oopsla_reap[] = "liboopsla-reap.so";
+inline constexpr char oopsla_simulator[] = "liboopsla-simulator.so";
+using OopslaReap = OopslaRegion<oopsla_reap>;
+using OopslaSimulator = OopslaRegion<oopsla_simulator>;
 
 /// A memory resource of the C++ library, by its own type, so that the compiler sees what it can.
 template <class Resource>
