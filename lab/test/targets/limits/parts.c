@@ -8,8 +8,8 @@
 //                        executes
 //     parts threads N    the phases of N turns, beside three threads that allocate all the time
 //     parts behind N     N blocks of 40 bytes alone
-//     parts steps MS     for so many ms, 500 blocks of 1,000 bytes, then 500 of 1,001, ...; then one of 5,000
-//     parts heirs MS     the same, each size in a child of its own
+//     parts steps MS     for so many ms, 500 blocks of 1,000 bytes, then 500 of 1,001, ...; at the end one of
+//     5,000 parts heirs MS     the same, each size in a child of its own
 //
 // At its end it says how many of SIGUSR1 and SIGUSR2 it got.
 #define _GNU_SOURCE
