@@ -3,7 +3,8 @@
     .venv/bin/python lab/bench/decoder.py [EVENTS]
 
 Records a program that keeps a number of blocks in use and replaces them at random, in full depth, and
-reads the recording in a process of its own. The bar is 20 M events a second.
+reads the recording in processes of their own: on one core, which is what the bar is for, on all, and on all
+when it is compressed. Of five readings the fastest counts.
 """
 
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from reap import native
 from reap.launch.records import Launch
 from reap.recording.record import record
 
@@ -32,22 +34,35 @@ int main(int argc, char **argv) {
 """
 
 READER = """
-import resource, sys, time
+import os, resource, sys, time
 from pathlib import Path
 from reap.recording.read import read
+if sys.argv[2] == "one":
+    os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-best = 0.0
+core = wall = 0.0
 for _ in range(5):
-    start = time.process_time()
+    used, start = time.process_time(), time.perf_counter()
     events = read(Path(sys.argv[1])).totals().events
-    best = max(best, events / (time.process_time() - start))
+    core = max(core, events / (time.process_time() - used))
+    wall = max(wall, events / (time.perf_counter() - start))
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(events, best, (after - before) / 1024)
+print(events, core, wall, (after - before) / 1024)
 """
+
+BARS = {100: 30e6, 10_000: 20e6, 100_000: 20e6, 1_000_000: 10e6}
+"""Events a second and core, by blocks in use."""
+
+
+def reading(trace: Path, cores: str) -> tuple[int, float, float, float]:
+    """Events, events a second of CPU time and of time, and MiB that reading took."""
+    words = [sys.executable, "-c", READER, trace, cores]
+    answer = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    return int(answer[0]), float(answer[1]), float(answer[2]), float(answer[3])
 
 
 def main() -> int:
-    """Prints a row for each size of the live set."""
+    """Prints a row for each size of the live set, and whether all bars hold."""
     turns = int(sys.argv[1]) // 2 if len(sys.argv) > 1 else 2_000_000
     held = True
     build = Path(__file__).resolve().parents[2] / "build"
@@ -56,22 +71,25 @@ def main() -> int:
         (folder / "churn.c").write_text(PROGRAM)
         churn = folder / "churn"
         subprocess.run(["gcc", "-O2", "-fno-builtin", "-o", churn, folder / "churn.c"], check=True)
-        print(f"{'blocks in use':>13} {'events':>10} {'file':>9} {'M events/s':>10} {'memory':>9}")
-        for blocks in (100, 10_000, 100_000, 1_000_000):
+        print(f"{'':>34} {'M events/s: one core':>21} {'all cores':>10} {'compressed':>10}")
+        print(
+            f"{'blocks in use':>13} {'events':>10} {'file':>9} {'CPU':>21} {'time':>10} {'time':>10}   memory"
+        )
+        for blocks, bar in BARS.items():
             trace = folder / "trace.reap"
             launch = Launch(argv=[str(churn), str(turns), str(blocks)], program=str(churn))
             record(launch, trace, "full", force=True)
-            answer = subprocess.run(
-                [sys.executable, "-c", READER, trace], capture_output=True, text=True, check=True
-            ).stdout.split()
-            events, speed, memory = int(answer[0]), float(answer[1]), float(answer[2])
             size = trace.stat().st_size / 2**20
+            events, speed, _, memory = reading(trace, "one")
+            _, _, both, _ = reading(trace, "all")
+            native.compress_file(str(trace))
+            _, _, packed, _ = reading(trace, "all")
             print(
-                f"{blocks:>13} {events:>10} {size:>5.0f} MiB {speed / 1e6:>10.1f} {memory:>5.1f} MiB",
+                f"{blocks:>13} {events:>10} {size:>5.0f} MiB {speed / 1e6:>21.1f} {both / 1e6:>10.1f}"
+                f" {packed / 1e6:>10.1f} {memory:>5.1f} MiB",
                 flush=True,
             )
-            # With a million blocks in use every event misses the cache: shown, but not what the bar is about.
-            held &= blocks > 100_000 or speed >= 20e6
+            held &= speed >= bar
     return 0 if held else 1
 
 

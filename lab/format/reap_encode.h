@@ -61,6 +61,32 @@ inline uint64_t unfold_address(uint64_t from, uint64_t folded) noexcept {
     return from + ((distance ^ down) - down);
 }
 
+// The difference of two addresses as a step: small if it is a multiple of 16, else none, which is larger than
+// any packed number.
+inline uint64_t pack_step(uint64_t from, uint64_t to) noexcept {
+    const uint64_t distance = to - from;
+    if (__builtin_expect(static_cast<long>(distance % 16 != 0), 0) != 0) return UINT64_MAX;
+    const uint64_t down = UINT64_C(0) - (distance >> 63);
+    return (distance << 1 ^ down) >> 4;
+}
+
+// The inverse of pack_step, of a packed number.
+inline uint64_t unpack_step(uint64_t from, uint64_t step) noexcept {
+    const uint64_t down = UINT64_C(0) - (step & 1);
+    return from + ((step >> 1 ^ down) << 4);
+}
+
+// How many bytes a packed number has behind the first.
+inline unsigned packed_more(uint32_t value) noexcept {
+    return (31u ^ static_cast<unsigned>(__builtin_clz(value | 1u))) / 8;
+}
+
+// Writes a packed number; returns the end. Writes four bytes whatever the length.
+inline uint8_t *put_packed(uint8_t *out, uint32_t value, unsigned more) noexcept {
+    memcpy(out, &value, sizeof value);
+    return out + more + 1;
+}
+
 // The first byte of a hot record.
 inline uint8_t hot_tag(reap_tag tag, reap_call call) noexcept {
     return static_cast<uint8_t>(static_cast<unsigned>(tag) | static_cast<unsigned>(call) << 4);

@@ -1,4 +1,4 @@
-/* The trace format, version 3. Described in `docs/trace-format.md`; this header is normative.
+/* The trace format, version 4. Described in `docs/trace-format.md`; this header is normative.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -16,7 +16,8 @@
 
 #define REAP_TRACE_MAGIC UINT64_C(0x3145434152545052) /* "RPTRACE1" */
 #define REAP_BLOCK_MAGIC UINT32_C(0x4b4c4252)         /* "RBLK" */
-#define REAP_TRACE_VERSION 3u
+#define REAP_TRACE_VERSION 4u
+#define REAP_TRACE_OLDEST 3u /* that readers read: it has no packed records */
 #define REAP_BLOCK_BYTES 65536u
 
 /* Where in block 0 the labels are that a user gave the recording: key, zero byte, value, zero byte, and so
@@ -33,6 +34,9 @@
 #define REAP_SOCKET_ENV "REAP_TRACE_SOCKET"
 #define REAP_SOCKET_PREFIX "reap-trace-"
 #define REAP_SOCKET_NAME 32u
+
+/* A phase's name (reap/mark.h), padded with NULs. */
+#define REAP_PHASE_BYTES 64u
 
 enum reap_depth { REAP_DEPTH_TRIAGE = 1, REAP_DEPTH_FULL = 2 };
 
@@ -96,6 +100,25 @@ struct reap_file_header {
         uint64_t broken; /* samples whose stack does not reach the thread's first function */
     } attach; /* Of an attached recording. Its counters are estimates, each sample says itself what it stands
                  for, and when blocks are freed is not known. */
+    struct {
+        uint32_t gate;         /* (atomic) enum reap_gate */
+        uint32_t start_signal; /* it opens when the launcher gets this signal, ... */
+        uint32_t stop_signal;  /* ... and closes when it gets this one; 0: none does that */
+        uint32_t ring_blocks;  /* about so many blocks of the file are kept; 0: all */
+        uint64_t ring_ticks;   /* what happened in so many ticks is kept; 0: all */
+        uint64_t began_ticks;  /* (atomic) what was before is not recorded, or no longer; 0: all is */
+        uint64_t ended_ticks;  /* (atomic) nor what came after; 0: all is */
+        char start_phase[REAP_PHASE_BYTES]; /* it opens when a process enters this phase, ... */
+        char stop_phase[REAP_PHASE_BYTES];  /* ... and closes at this one; empty: at none */
+    } part;                                 /* Of a recording of a part of the run. */
+};
+
+/* Whether calls are recorded now. It opens and closes once, for all processes. */
+enum reap_gate {
+    REAP_GATE_NONE = 0, /* from start to end */
+    REAP_GATE_SHUT = 1, /* not yet: threads record nothing and count nothing */
+    REAP_GATE_OPEN = 2,
+    REAP_GATE_ENDED = 3 /* no longer */
 };
 
 enum reap_attached {
@@ -132,7 +155,7 @@ struct reap_block_header {
                                do not fill the file */
     uint32_t committed;     /* (release store) bytes of payload that are whole */
     uint64_t checksum;      /* XXH3-64 of the payload up to `committed`, seeded with `image`; if sealed */
-    uint64_t reserved;
+    uint64_t last_ticks;    /* of a sealed block: its last stamp, or 0; until then the writer's own */
 };
 
 #define REAP_BLOCK_HEADER_BYTES 64u
@@ -196,7 +219,6 @@ struct reap_counts {
  * to 2^40, and what is larger in the last of them. */
 #define REAP_REQUEST_EXACT 2048u
 #define REAP_REQUEST_BINS 3904u /* 2048 + 29 octaves x 64 */
-#define REAP_PHASE_BYTES 64u
 
 /* Payload of a REQUESTS block: the requests of one phase that ended in one thread, or in several one after
  * another. A request's allocations are those of its own thread between its begin and its end. */
@@ -227,11 +249,14 @@ struct reap_requests {
  *            multiples of 16 are short: m = |d|; fold = (m >> 4) | ((m & 15) << 53); fold * 2 + (d < 0)
  *   string   varint length, then that many bytes (UTF-8 by habit, any bytes by right)
  *
+ *   packed   1 to 4 bytes, little-endian, as the tag byte says
+ *   step     packed: as address, of a difference that is a multiple of 16: s = d / 16; s < 0 ? -2s - 1 : 2s
+ *
  * The short records are the hot ones: the low four bits of the tag byte are 1 to 14 and say which, the high
- * four bits are the enum reap_call. In the long records the low four bits are 0 and a varint length of the
- * rest follows the tag, so that a reader can pass over what it does not know; to make that safe their stamps
- * count from base_ticks, their addresses are plain varints, and neither is what a later one is relative to.
- * Low bits of 15 are kept for later. */
+ * four bits are the enum reap_call, or in packed records how many bytes their fields have. In the long
+ * records the low four bits are 0 and a varint length of the rest follows the tag, so that a reader can pass
+ * over what it does not know; to make that safe their stamps count from base_ticks, their addresses are plain
+ * varints, and neither is what a later one is relative to. Low bits of 15 are kept for later. */
 enum reap_tag {
     REAP_TAG_END = 0,        /* never written: what is behind the committed length */
     REAP_TAG_ALLOC = 1,      /* stamp (after the call returned), size, address, stack */
@@ -244,6 +269,14 @@ enum reap_tag {
     REAP_TAG_QUICK_ALLOC = 7, /* size, address, stack, which is kept in place stack % REAP_STACK_PLACES */
     REAP_TAG_QUICK_KNOWN = 8, /* size, address, a byte: the place where the stack was kept */
     REAP_TAG_QUICK_FREE = 9,  /* address */
+    /* Most calls of malloc and free, in fewer bytes and instructions: two bits of the tag byte for each
+     * packed field, from bit 4 on, are its number of bytes less 1; the rest are 0. Without a stamp, too: */
+    REAP_TAG_PACKED_MALLOC = 10, /* packed size, step, a byte: the place where the stack was kept */
+    REAP_TAG_PACKED_FREE = 11,   /* step */
+    /* With one */
+    REAP_TAG_TIMED_MALLOC = 12, /* as PACKED_MALLOC, then two bytes: the stamp */
+    REAP_TAG_TIMED_FREE = 13,   /* as PACKED_FREE, then two bytes: the stamp */
+    REAP_TAG_KEPT_ALLOC = 14,   /* as ALLOC; the stack is kept as by QUICK_ALLOC */
 
     REAP_TAG_IMAGE = 0x10,      /* parent image + 1 (0: none), ppid, flags, string executable,
                                  string provider of malloc, string command line (NUL-separated) */

@@ -1,20 +1,23 @@
-/* deep TURNS [BLOCKS]: allocates at call depth 20 through 64 distinct stacks, about 30 ns an event.
+/* deep TURNS [BLOCKS [THREADS]]: allocates at call depth 20 through 64 distinct stacks, about 30 ns an event.
  *
  * Twelve functions call each other once. Eight more branch: a leaf picks one of four functions at each of its
  * last three levels, and every level above returns and is called again after a few leaves, so that most
  * events differ from the one before in a few innermost frames and some in many. A turn is one free and one
- * malloc; of BLOCKS blocks (1000) in use the one to be replaced is picked at random. */
+ * malloc; of BLOCKS blocks (1000) in use the one to be replaced is picked at random. With THREADS, more than
+ * one, each makes its share of the turns, with blocks of its own. */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define FRAME __attribute__((noinline, noclone))
 
-static uint64_t state = 88172645463325252u;
-static unsigned char **live;
+static _Thread_local uint64_t state = 88172645463325252u;
+static _Thread_local unsigned char **live;
+static _Thread_local long left;
+static _Thread_local uint64_t sum;
 static uint64_t blocks = 1000;
-static long left;
-static uint64_t sum;
+static long turns;
 
 static inline uint64_t next(void) {
     state ^= state << 13;
@@ -91,15 +94,27 @@ LEVEL(outer5, outer6)
 LEVEL(outer4, outer5)
 LEVEL(outer3, outer4)
 
+static void *run(void *argument) {
+    left = turns;
+    live = calloc(blocks, sizeof *live);
+    if (live == NULL) exit(1);
+    while (left > 0) outer3(next());
+    return sum == 1 ? argument : NULL;
+}
+
 int main(int argc, char **argv) {
-    if (argc < 2) {
-        fprintf(stderr, "usage: %s TURNS [BLOCKS]\n", argv[0]);
+    enum { MOST = 64 };
+    pthread_t others[MOST];
+    const int threads = argc > 3 ? atoi(argv[3]) : 1;
+    if (argc < 2 || threads < 1 || threads > MOST) {
+        fprintf(stderr, "usage: %s TURNS [BLOCKS [THREADS]]\n", argv[0]);
         return 2;
     }
-    left = strtol(argv[1], NULL, 10);
     if (argc > 2) blocks = strtoull(argv[2], NULL, 10);
-    live = calloc(blocks, sizeof *live);
-    if (live == NULL) return 1;
-    while (left > 0) outer3(next());
-    return sum == 1;
+    turns = strtol(argv[1], NULL, 10) / threads;
+    if (threads == 1) return run(NULL) != NULL;
+    for (int i = 0; i < threads; ++i)
+        if (pthread_create(&others[i], NULL, run, NULL) != 0) return 1;
+    for (int i = 0; i < threads; ++i) pthread_join(others[i], NULL);
+    return 0;
 }

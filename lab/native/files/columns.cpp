@@ -17,6 +17,7 @@ static_assert(static_cast<size_t>(Field::Place) * kPositions == kPlaces && kUsed
 struct Shape {
     uint8_t count = 0; // 0: no record has this tag
     Field fields[6] = {};
+    bool packed = false; // its numbers are packed, not varints; a stamp has two bytes
 };
 
 // The fields of short records, by the low four bits of the tag.
@@ -32,6 +33,11 @@ constexpr std::array<Shape, 16> make_shapes() {
     shapes[REAP_TAG_QUICK_ALLOC] = {3, {Bytes, Address, Stack}};
     shapes[REAP_TAG_QUICK_KNOWN] = {3, {Bytes, Address, Place}};
     shapes[REAP_TAG_QUICK_FREE] = {1, {Freed}};
+    shapes[REAP_TAG_PACKED_MALLOC] = {3, {Bytes, Address, Place}, true};
+    shapes[REAP_TAG_PACKED_FREE] = {1, {Freed}, true};
+    shapes[REAP_TAG_TIMED_MALLOC] = {4, {Bytes, Address, Place, Stamp}, true};
+    shapes[REAP_TAG_TIMED_FREE] = {2, {Freed, Stamp}, true};
+    shapes[REAP_TAG_KEPT_ALLOC] = shapes[REAP_TAG_ALLOC];
     return shapes;
 }
 constexpr std::array<Shape, 16> kShapes = make_shapes();
@@ -47,6 +53,13 @@ bool move_varint(Way &way, size_t first, size_t last) {
     for (size_t at = first;; at = std::min(at + 1, last)) {
         if ((way.move(at) & 0x80) == 0 || !way.good()) return way.good();
     }
+}
+
+// A packed number, which has so many bytes behind the first.
+template <class Way>
+bool move_packed(Way &way, Field field, unsigned more) {
+    for (unsigned at = 0; at <= more; ++at) way.move(column_of(field, at));
+    return way.good();
 }
 
 // A long record: the length of the rest, and that.
@@ -76,6 +89,9 @@ bool move_records(Way &way) {
             const Field field = shape.fields[i];
             if (field == Field::Place) {
                 way.move(kPlaces);
+            } else if (shape.packed) {
+                const unsigned more = field == Field::Stamp ? 1 : unsigned{tag} >> (4 + 2 * i) & 3;
+                if (!move_packed(way, field, more)) return false;
             } else if (!move_varint(way, column_of(field, 0), column_of(field, kPositions - 1))) {
                 return false;
             }

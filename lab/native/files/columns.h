@@ -8,7 +8,7 @@
 
 namespace reap::native {
 
-// Of each field of short records, the first to fourth bytes of its varint, and those behind; then places of
+// Of each field of short records, the first to fourth bytes of its number, and those behind; then places of
 // stacks, tags, long records, whether a block is in columns, and all else.
 inline constexpr size_t kColumns = 40;
 using Columns = std::array<std::vector<unsigned char>, kColumns>;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
@@ -75,11 +76,12 @@ void ZstdFile::read_table() {
     }
 }
 
-bool ZstdFile::decompress(const std::vector<unsigned char> &packed, std::vector<unsigned char> &bytes) {
+bool ZstdFile::decompress(const std::vector<unsigned char> &packed, std::vector<unsigned char> &bytes) const {
     if (!in_columns_)
         return ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size()) == bytes.size();
     if (packed.size() < kPieceHead) return false;
     const size_t blocks = (bytes.size() + REAP_BLOCK_BYTES - 1) / REAP_BLOCK_BYTES;
+    Columns columns;
     size_t left = bytes.size() + blocks;
     size_t at = kPieceHead;
     for (size_t i = 0; i < kColumns; ++i) {
@@ -88,29 +90,63 @@ bool ZstdFile::decompress(const std::vector<unsigned char> &packed, std::vector<
         const size_t part = number_at(lengths + sizeof(uint32_t));
         if (length > left || part > packed.size() - at) return false;
         left -= length;
-        columns_[i].resize(length);
-        if (length != 0 && ZSTD_decompress(columns_[i].data(), length, packed.data() + at, part) != length)
+        columns[i].resize(length);
+        if (length != 0 && ZSTD_decompress(columns[i].data(), length, packed.data() + at, part) != length)
             return false;
         at += part;
     }
-    return left == 0 && join_columns(columns_, bytes.data(), bytes.size());
+    return left == 0 && join_columns(columns, bytes.data(), bytes.size());
 }
 
 const std::vector<unsigned char> &ZstdFile::piece(size_t number) {
     for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
         if (kept->piece != number) continue;
         kept_.splice(kept_.begin(), kept_, kept);
+        begin(number + 1);
         return kept_.front().bytes;
     }
+    if (!is_begun(number)) {
+        begin(number + 1);
+        keep(read_piece(number));
+    } else {
+        // Rather than wait for it, as when only heads are read: meanwhile the one behind it.
+        const bool waits = next_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+        if (waits && number + 1 < pieces_.size() && !is_kept(number + 1)) keep(read_piece(number + 1));
+        keep(next_.get());
+        begin(number + 1);
+    }
+    return kept_.front().bytes;
+}
+
+void ZstdFile::keep(Kept &&read) {
     if (kept_.size() >= kMostKept) kept_.pop_back();
+    kept_.push_front(std::move(read));
+}
+
+bool ZstdFile::is_begun(size_t number) const noexcept { return next_.valid() && next_number_ == number; }
+
+bool ZstdFile::is_kept(size_t number) const noexcept {
+    return std::ranges::any_of(kept_, [number](const Kept &kept) { return kept.piece == number; });
+}
+
+// Has a piece decompressed that will probably be wanted next.
+void ZstdFile::begin(size_t number) {
+    if (number >= pieces_.size() || is_kept(number) || is_begun(number)) return;
+    try {
+        next_ = std::async(std::launch::async, [this, number] { return read_piece(number); });
+        next_number_ = number;
+    } catch (const std::system_error &) { // no thread: it is decompressed when it is wanted
+    }
+}
+
+ZstdFile::Kept ZstdFile::read_piece(size_t number) const {
     const Piece &wanted = pieces_[number];
     std::vector<unsigned char> packed(wanted.length);
-    std::vector<unsigned char> bytes(wanted.size);
+    Kept read{number, std::vector<unsigned char>(wanted.size)};
     const bool whole = file_.read_at(packed.data(), packed.size(), wanted.offset) == packed.size() &&
-                       decompress(packed, bytes);
-    if (!whole) bytes.clear();
-    kept_.push_front({number, std::move(bytes)});
-    return kept_.front().bytes;
+                       decompress(packed, read.bytes);
+    if (!whole) read.bytes.clear();
+    return read;
 }
 
 size_t ZstdFile::read_at(void *out, size_t length, uint64_t offset) {

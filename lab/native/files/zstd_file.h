@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <list>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ class ZstdFile {
     [[nodiscard]] uint64_t size() const noexcept { return size_; }
     void measure() noexcept;
 
-    // As File::read_at. A damaged piece reads as an error. Keeps at most 32 MB of pieces.
+    // As File::read_at. A damaged piece reads as an error. Keeps at most 32 MB of pieces. The one behind the
+    // latest is decompressed meanwhile, by another core if there is one.
     size_t read_at(void *out, size_t length, uint64_t offset);
 
   private:
@@ -42,15 +44,21 @@ class ZstdFile {
 
     void read_table();
     const std::vector<unsigned char> &piece(size_t number);
-    bool decompress(const std::vector<unsigned char> &packed, std::vector<unsigned char> &bytes);
+    [[nodiscard]] bool is_kept(size_t number) const noexcept;
+    [[nodiscard]] bool is_begun(size_t number) const noexcept;
+    void begin(size_t number);
+    void keep(Kept &&read);
+    [[nodiscard]] Kept read_piece(size_t number) const;
+    bool decompress(const std::vector<unsigned char> &packed, std::vector<unsigned char> &bytes) const;
 
     File file_;
     bool compressed_ = false;
     bool in_columns_ = false;
     uint64_t size_ = 0;
     std::vector<Piece> pieces_;
-    Columns columns_;
     std::list<Kept> kept_; // the latest first
+    std::future<Kept> next_;
+    size_t next_number_ = 0; // of the piece in `next_`, if there is one
 };
 
 // Replaces a file by the same, compressed. Until it is whole it has another name in the same folder, so that

@@ -32,6 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         trace.header().end_ticks = word();
         trace.header().start_monotonic_ns = word();
         trace.header().end_monotonic_ns = word();
+        trace.header().part.began_ticks = word();
+        trace.header().part.ended_ticks = word();
+        trace.header().part.ring_blocks = byte() % 2;
     }
     while (at < size) {
         const auto kind = static_cast<reap_block_kind>(byte() % 7);

@@ -94,6 +94,10 @@ NB_MODULE(native, m) {
     m.attr("UNRECORDED_OUT_OF_REACH") = static_cast<int>(REAP_UNRECORDED_OUT_OF_REACH);
     m.attr("UNRECORDED_SANITIZED") = static_cast<int>(REAP_UNRECORDED_SANITIZED);
     m.attr("STOP_SIZE") = static_cast<int>(REAP_STOP_SIZE);
+    m.attr("GATE_NONE") = static_cast<int>(REAP_GATE_NONE);
+    m.attr("GATE_SHUT") = static_cast<int>(REAP_GATE_SHUT);
+    m.attr("GATE_OPEN") = static_cast<int>(REAP_GATE_OPEN);
+    m.attr("GATE_ENDED") = static_cast<int>(REAP_GATE_ENDED);
     m.attr("BLOCK_BYTES") = REAP_BLOCK_BYTES;
     m.attr("UNKNOWN_VERSION") = static_cast<int>(REAP_UNKNOWN_VERSION);
     m.attr("UNKNOWN_MEMORY") = static_cast<int>(REAP_UNKNOWN_MEMORY);
@@ -119,6 +123,20 @@ NB_MODULE(native, m) {
         "leaves "
         "Python functions out of stacks, from max_blocks on no events are written, labels are (key, value). "
         "Raises ValueError where these are too long, and OSError; the file must not exist.");
+    m.def(
+        "set_part",
+        [](const std::string &path, const std::pair<std::string, uint32_t> &start,
+           const std::pair<std::string, uint32_t> &stop, double ring_seconds, uint32_t ring_blocks) {
+            set_part(path, {start.first, start.second, stop.first, stop.second, ring_seconds, ring_blocks});
+        },
+        "path"_a, "start"_a, "stop"_a, "ring_seconds"_a = 0.0, "ring_blocks"_a = 0,
+        "Have an empty trace record a part of the run. It begins and ends where a process enters a phase, or "
+        "the launcher gets a signal, given as (phase, signal); both empty or 0: with the run. Of that, the "
+        "last ring_seconds are kept, or ring_blocks. Raises OSError and BadTrace.");
+    m.def(
+        "gate_of", [](const std::string &path) { return BlockFile(path).header().part.gate; }, "path"_a,
+        "Whether the part of the run that a trace is of has begun and ended, as GATE_. Raises OSError and "
+        "BadTrace.");
     m.def("clock_cost", &clock_cost, "clock"_a,
           "Nanoseconds between two readings of the clock one after another: what looking adds to a latency.");
     m.def("finish_trace", &finish_trace, "path"_a,

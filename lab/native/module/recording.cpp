@@ -32,7 +32,12 @@ namespace {
 struct Header : reap_file_header {
     double seconds;      // to its end, or to the last event
     double stop_seconds; // to where events stopped at the limit of the file's size; 0: they did not
+    double lead;         // seconds of the run before the part that the trace is of
 };
+
+std::pair<nb::str, uint32_t> moment(const char (&phase)[REAP_PHASE_BYTES], uint32_t signal) {
+    return {text(field_text(phase, sizeof phase)), signal};
+}
 
 // A process image: what it allocated, and what its definition says, which may be missing.
 struct Image {
@@ -99,7 +104,7 @@ class Recording {
         return {header,
                 header.end_ticks > header.start_ticks ? seconds(header.end_ticks)
                                                       : seconds(summary_.last_ticks),
-                header.stop_ticks != 0 ? seconds(header.stop_ticks) : 0.0};
+                header.stop_ticks != 0 ? seconds(header.stop_ticks) : 0.0, file_.part().lead};
     }
 
     Damage damage() { return file_.damage(); }
@@ -374,6 +379,29 @@ void bind_header(const nb::module_ &m) {
                 "From when on events are missing, where the file reached its limit; else 0.")
         .def_ro("deepbind", &Header::deepbind, "How often RTLD_DEEPBIND was removed from a call of dlopen.")
         .def_ro("seconds", &Header::seconds, "To its end, or to the last event.")
+        .def_prop_ro(
+            "gate", [](const Header &header) { return header.part.gate; },
+            "Of GATE_: whether a part of the run was recorded, and whether it began and ended.")
+        .def_ro("lead", &Header::lead, "Seconds of the run before the part that the trace is of.")
+        .def_prop_ro(
+            "ring_seconds",
+            [](const Header &header) {
+                return static_cast<double>(header.part.ring_ticks) /
+                       static_cast<double>(std::max<uint64_t>(header.ticks_per_second, 1));
+            },
+            "So many of the last seconds were kept; 0: all, or by bytes.")
+        .def_prop_ro(
+            "ring_bytes",
+            [](const Header &header) { return uint64_t{header.part.ring_blocks} * REAP_BLOCK_BYTES; },
+            "About so many of the last bytes were kept; 0: all, or by time.")
+        .def_prop_ro(
+            "start",
+            [](const Header &header) { return moment(header.part.start_phase, header.part.start_signal); },
+            "What the part begins with, as (phase, signal); one of them at most is not empty or 0.")
+        .def_prop_ro(
+            "stop",
+            [](const Header &header) { return moment(header.part.stop_phase, header.part.stop_signal); },
+            "And what ends it.")
         .def_prop_ro(
             "attached", [](const Header &header) { return header.attached != 0; },
             "It was made from outside of its processes; `attach` says how.")

@@ -54,10 +54,12 @@ Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer
                      const Context &context) {
     Outside out;
     Judge judge(definitions, symbols, context);
+    const RunPart &part = file.part();
     each_record(file, [&](uint8_t tag, uint64_t ticks, uint32_t pid, RecordReader fields) {
+        const bool inside = ticks >= part.begin && ticks <= part.end;
         if (tag == REAP_TAG_RESIDENT) {
             const uint64_t bytes = fields.varint();
-            if (fields.good()) out.resident.push_back({ticks, bytes});
+            if (inside && fields.good()) out.resident.push_back({ticks, bytes});
         } else if (tag == REAP_TAG_UNRECORDED) {
             const uint64_t reason = fields.varint();
             const std::string_view executable = fields.string();
@@ -75,7 +77,7 @@ Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer
             const uint64_t count = fields.varint();
             std::vector<uint64_t> stack;
             for (uint64_t i = 0; i < count && fields.good(); ++i) stack.push_back(fields.varint());
-            if (fields.good() && !left_out(context.left_out, pid, ticks)) {
+            if (inside && fields.good() && !left_out(context.left_out, pid, ticks)) {
                 judge.judge(pid, mode != 0, pointer, stack, out.samples);
             }
         }

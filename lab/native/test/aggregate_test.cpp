@@ -88,65 +88,6 @@ TEST(Aggregate, ASampleWithoutAPeriodHasAWeightAndNoLife) {
     }
 }
 
-// Two stamps 80 ticks apart, and three events between them at equal steps.
-TEST(Aggregate, EventsWithoutAStampLieBetweenTwoStamps) {
-    TraceBuilder trace;
-    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
-    trace.block(REAP_BLOCK_EVENTS, {},
-                Payload()
-                    .alloc(1000, 0x100, 100, 1)
-                    .quick_alloc(0x200, 50, 2)
-                    .quick_free(0x100)
-                    .quick_free(0x200)
-                    .alloc(1080, 0x300, 10, 1));
-    const Summary summary = read(trace.write());
-    EXPECT_EQ(summary.images[0].objects, 3u);
-    EXPECT_EQ(summary.frees, 2u);
-    EXPECT_EQ(summary.unmatched_frees, 0u);
-    EXPECT_EQ(summary.tree.max_bytes, 150);
-    EXPECT_EQ(summary.images[0].sites[2].objects, 1);
-    EXPECT_EQ(summary.calls[REAP_CALL_MALLOC], 3u);
-    EXPECT_EQ(summary.calls[REAP_CALL_FREE], 2u);
-    EXPECT_EQ(summary.lifetime_objects[5], 2); // 1000 to 1040, and 1020 to 1060
-    EXPECT_EQ(summary.last_ticks, 1080u);
-}
-
-TEST(Aggregate, EventsBehindTheLastStampOfABlockHaveItsTime) {
-    TraceBuilder trace;
-    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
-    Payload many;
-    many.alloc(1000, 0x10, 1, 1);
-    for (uint64_t at = 2; at < 402; ++at) many.quick_alloc(at * 16, 1, 1);
-    trace.block(REAP_BLOCK_EVENTS, {}, many);
-    trace.block(REAP_BLOCK_EVENTS, {0, 0, 1}, Payload().free(2000, 0x10));
-    const Summary summary = read(trace.write());
-    EXPECT_EQ(summary.images[0].objects, 401u);
-    EXPECT_EQ(summary.lifetime_objects[9], 1); // 1000 to 2000
-    EXPECT_EQ(summary.last_ticks, 2000u);
-}
-
-TEST(Aggregate, AStackThatWasKeptIsFoundByItsPlaceInTheSameBlock) {
-    TraceBuilder trace;
-    Payload definitions = one_image();
-    for (uint32_t id = 3; id <= 258; ++id) definitions.frame(id, 0x1000 + id, 0);
-    trace.block(REAP_BLOCK_DEFINITIONS, {}, definitions);
-    trace.block(REAP_BLOCK_EVENTS, {},
-                Payload()
-                    .alloc(10, 0x100, 1, 1)
-                    .quick_alloc(0x200, 2, 2)
-                    .quick_known(0x300, 4, 2)
-                    .quick_alloc(0x400, 8, 258)
-                    .quick_known(0x500, 16, 2)
-                    .alloc(20, 0x600, 32, 1));
-    trace.block(REAP_BLOCK_EVENTS, {0, 0, 1}, Payload().alloc(30, 0x700, 64, 1).quick_known(0x800, 128, 2));
-    const Summary summary = read(trace.write());
-    const std::vector<SiteTotals> &sites = summary.images[0].sites;
-    EXPECT_EQ(sites[2].bytes, 2 + 4);
-    EXPECT_EQ(sites[258].bytes, 8 + 16);
-    EXPECT_EQ(sites[1].bytes, 1 + 32 + 64);
-    EXPECT_EQ(sites[0].bytes, 128); // the places of a block are empty where it begins
-}
-
 // The most blocks, not the most bytes: two sizes grow and shrink, and a large one comes when few are in use.
 TEST(Aggregate, KnowsTheSizesInUseAtThePeakOfBlocks) {
     TraceBuilder trace;
@@ -520,8 +461,12 @@ TEST(Damage, WhatIsNoTraceIsRefused) {
     EXPECT_THROW(BlockFile("/nonexistent/trace"), std::system_error);
     EXPECT_THROW(BlockFile("/dev/null"), BadTrace);
     TraceBuilder trace;
-    trace.header().version = REAP_TRACE_VERSION + 1;
-    EXPECT_THROW(BlockFile(trace.write()), BadTrace);
+    for (const uint32_t version : {REAP_TRACE_VERSION + 1, REAP_TRACE_OLDEST - 1}) {
+        trace.header().version = version;
+        EXPECT_THROW(BlockFile(trace.write()), BadTrace);
+    }
+    trace.header().version = REAP_TRACE_OLDEST;
+    EXPECT_NO_THROW(BlockFile(trace.write()));
     trace.header().version = REAP_TRACE_VERSION;
     trace.header().magic = 1;
     EXPECT_THROW(BlockFile(trace.write()), BadTrace);

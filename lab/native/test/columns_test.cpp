@@ -31,7 +31,7 @@ Bytes block_of_events(std::mt19937 &random) {
         payload.insert(payload.end(), buffer, reap::format::put_varint(buffer, value));
     };
     while (payload.size() < REAP_PAYLOAD_BYTES - 200) {
-        const auto tag = static_cast<unsigned>(random() % 10);
+        const auto tag = static_cast<unsigned>(random() % 15);
         if (tag == REAP_TAG_END) {
             const auto length = static_cast<unsigned>(random() % 50);
             payload.push_back(REAP_TAG_SAMPLE);
@@ -39,9 +39,17 @@ Bytes block_of_events(std::mt19937 &random) {
             for (unsigned i = 0; i < length; ++i) payload.push_back(static_cast<unsigned char>(random()));
             continue;
         }
-        constexpr unsigned fields[] = {0, 4, 2, 6, 5, 3, 3, 3, 2, 1};
-        payload.push_back(static_cast<unsigned char>(tag | random() % 12 << 4));
+        constexpr unsigned fields[] = {0, 4, 2, 6, 5, 3, 3, 3, 2, 1, 0, 0, 0, 0, 4};
+        const auto high = static_cast<unsigned>(random() % 12);
+        payload.push_back(static_cast<unsigned char>(tag | high << 4));
         for (unsigned i = 0; i < fields[tag]; ++i) number(1 + random() % 64);
+        const bool timed = tag == REAP_TAG_TIMED_MALLOC || tag == REAP_TAG_TIMED_FREE;
+        const bool packed = tag == REAP_TAG_PACKED_MALLOC || tag == REAP_TAG_PACKED_FREE || timed;
+        const bool of_malloc = tag == REAP_TAG_PACKED_MALLOC || tag == REAP_TAG_TIMED_MALLOC;
+        unsigned bytes = timed ? 2 : 0;
+        if (packed) bytes += 1 + high % 4;
+        if (of_malloc) bytes += 1 + high / 4 + 1;
+        for (; bytes != 0; --bytes) payload.push_back(static_cast<unsigned char>(random()));
         if (tag == REAP_TAG_QUICK_KNOWN) payload.push_back(static_cast<unsigned char>(random()));
     }
     reap_block_header head{};

@@ -76,6 +76,41 @@ TEST(Address, StepsComeBackAndMultiplesOf16AreShort) {
     EXPECT_LT(format::fold_address(0x555555560000, 0x555555560000 - 1008), 128u);
 }
 
+TEST(Packed, ComesBackAndIsNoLongerThanItMustBe) {
+    for (const uint64_t each : values()) {
+        const auto value = static_cast<uint32_t>(each);
+        unsigned char buffer[4 + native::kReaderPadding] = {};
+        const unsigned more = format::packed_more(value);
+        const unsigned char *end = format::put_packed(buffer, value, more);
+        EXPECT_EQ(end - buffer, more + 1);
+        EXPECT_TRUE(more == 0 || value >> 8 * more != 0) << value;
+        native::RecordReader in(buffer, end);
+        EXPECT_EQ(in.packed(more), value);
+        EXPECT_TRUE(in.good());
+        EXPECT_TRUE(in.done());
+        native::RecordReader cut(buffer, end - 1);
+        cut.packed(more);
+        EXPECT_FALSE(cut.good());
+    }
+}
+
+TEST(Step, OfMultiplesOf16ComesBackOthersHaveNone) {
+    std::mt19937_64 random(2);
+    for (int i = 0; i < 100000; ++i) {
+        const uint64_t from = random() >> (8 + random() % 40);
+        const uint64_t far = random() % (UINT64_C(1) << 35) & ~UINT64_C(15);
+        for (const uint64_t to : {from + far, from - far}) {
+            const uint64_t step = format::pack_step(from, to);
+            ASSERT_EQ(step >> 32, 0u);
+            ASSERT_EQ(format::unpack_step(from, step), to);
+        }
+        ASSERT_NE(format::pack_step(from, from + far + 1 + random() % 15) >> 32, 0u);
+    }
+    EXPECT_NE(format::pack_step(0x555555560000, 0x7f5555560000) >> 32, 0u) << "too far for a packed number";
+    EXPECT_LT(format::pack_step(0x555555560000, 0x555555560000 + 2032), 256u);
+    EXPECT_LT(format::pack_step(0x555555560000, 0x555555560000 - 2048), 256u);
+}
+
 TEST(LargeBin, EverySizeLiesInItsBin) {
     std::mt19937_64 random(3);
     for (int i = 0; i < 100000; ++i) {

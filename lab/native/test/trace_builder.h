@@ -69,6 +69,29 @@ class Payload {
     Payload &quick_free(uint64_t at) {
         return byte(format::hot_tag(REAP_TAG_QUICK_FREE, REAP_CALL_FREE)).address(at);
     }
+    // The fields of packed records have at most two bytes here.
+    Payload &packed_malloc(uint64_t at, uint64_t size, unsigned place,
+                           reap_tag tag = REAP_TAG_PACKED_MALLOC) {
+        const uint64_t step = step_to(at);
+        return byte(static_cast<unsigned>(tag) | 5u << 4).two_bytes(size).two_bytes(step).byte(place);
+    }
+    Payload &packed_free(uint64_t at, reap_tag tag = REAP_TAG_PACKED_FREE) {
+        const uint64_t step = step_to(at);
+        return byte(static_cast<unsigned>(tag) | 1u << 4).two_bytes(step);
+    }
+    Payload &timed_malloc(uint64_t ticks, uint64_t at, uint64_t size, unsigned place) {
+        return packed_malloc(at, size, place, REAP_TAG_TIMED_MALLOC).short_stamp(ticks);
+    }
+    Payload &timed_free(uint64_t ticks, uint64_t at) {
+        return packed_free(at, REAP_TAG_TIMED_FREE).short_stamp(ticks);
+    }
+    Payload &kept_alloc(uint64_t ticks, uint64_t at, uint64_t size, uint32_t stack) {
+        return byte(format::hot_tag(REAP_TAG_KEPT_ALLOC, REAP_CALL_MALLOC))
+            .stamp(ticks)
+            .number(size)
+            .address(at)
+            .number(stack);
+    }
     Payload &realloc(uint64_t before, uint64_t after, uint64_t from, uint64_t to, uint64_t size,
                      uint32_t stack = 0) {
         return byte(format::hot_tag(REAP_TAG_REALLOC, REAP_CALL_REALLOC))
@@ -105,6 +128,20 @@ class Payload {
     [[nodiscard]] const std::vector<unsigned char> &bytes() const { return bytes_; }
 
   private:
+    uint64_t step_to(uint64_t at) {
+        const uint64_t step = format::pack_step(last_address_, at);
+        last_address_ = at;
+        return step;
+    }
+    Payload &short_stamp(uint64_t ticks) {
+        const uint64_t step = ticks - last_ticks_;
+        last_ticks_ = ticks;
+        return two_bytes(step);
+    }
+    Payload &two_bytes(uint64_t value) {
+        if (value >> 16 != 0) std::abort();
+        return byte(value & 255).byte(static_cast<unsigned>(value >> 8));
+    }
     void append(const unsigned char *begin, const unsigned char *end) {
         bytes_.insert(bytes_.end(), begin, end);
     }

@@ -29,12 +29,7 @@ Aggregator::Aggregator(BlockFile &file, const Definitions &definitions)
     out_.depth = header.depth;
     out_.start_ticks = header.start_ticks;
     out_.last_ticks = header.start_ticks;
-    out_.ticks_per_second = static_cast<double>(header.ticks_per_second);
-    if (header.end_ticks > header.start_ticks && header.end_monotonic_ns > header.start_monotonic_ns) {
-        out_.ticks_per_second = static_cast<double>(header.end_ticks - header.start_ticks) * 1e9 /
-                                static_cast<double>(header.end_monotonic_ns - header.start_monotonic_ns);
-    }
-    if (!(out_.ticks_per_second >= 1)) out_.ticks_per_second = 1e9;
+    out_.ticks_per_second = file.ticks_per_second();
     ns_per_tick_ = 1e9 / out_.ticks_per_second;
     out_.live = Timeline(header.start_ticks, whole(out_.ticks_per_second / 10000));
     for (const ImageInfo &image : definitions.images()) place_of(image.number);
@@ -155,15 +150,18 @@ template <class Value>
     }
 }
 
-// `last`: the ordinal of the thread's last allocation.
-[[gnu::always_inline]] inline void Aggregator::free(ImageState &image, const Event &event, uint32_t last) {
+// `last`: the ordinal of the thread's last allocation. False: no event of the recording, as the block was
+// allocated before that began.
+[[gnu::always_inline]] inline bool Aggregator::free(ImageState &image, const Event &event, uint32_t last) {
     const Live *found = image.live.find(event.address);
     if (found != nullptr) [[likely]] {
         freed(image, image.live, event, *found, found->ordinal == last);
     } else if (event.address != 0) {
+        if (file_.part().begins_late()) return false;
         ++out_.unmatched_frees;
     }
     if (!event.by_realloc) ++out_.calls[event.call];
+    return true;
 }
 
 void Aggregator::sample(ImageState &image, const Event &event) {
@@ -214,13 +212,15 @@ void Aggregator::handle(EventStream &stream, std::span<const Event> events) {
     uint32_t last = image.last[thread];
     uint64_t allocations = 0;
     uint64_t frees = 0;
+    uint64_t ignored = 0;
     const Event *end = events.data() + stream.waiting().size();
     for (const Event &event : events) {
         if (image.live.large()) fetch_ahead(image.live, &event, end);
         if (event.ticks > out_.last_ticks) out_.last_ticks = event.ticks;
         if (event.what == What::Free) {
-            free(image, event, last);
-            ++frees;
+            const bool counts = free(image, event, last);
+            frees += counts ? 1 : 0;
+            ignored += counts ? 0 : 1;
         } else if (event.what == What::Alloc) {
             last = ++image.allocations;
             allocate(image, event, last);
@@ -230,7 +230,7 @@ void Aggregator::handle(EventStream &stream, std::span<const Event> events) {
         }
     }
     image.last[thread] = last;
-    out_.events += events.size();
+    out_.events += events.size() - ignored;
     out_.frees += frees;
     out_.weight += static_cast<double>(allocations);
     out_.weight_squares += static_cast<double>(allocations);
@@ -247,7 +247,8 @@ void Aggregator::handle(EventStream &stream, std::span<const Event> events) {
     } else if (event.what == What::Sample) {
         ++out_.samples;
         sample(image, event);
-        if (event.period != 0) counted_.sampled(stream.place, event.thread, event.allocations, event.frees);
+        if (counts_blocks_in_use() && event.period != 0)
+            counted_.sampled(stream.place, event.thread, event.allocations, event.frees);
     } else {
         sample_end(image, event);
     }
@@ -339,7 +340,7 @@ void Aggregator::read_counts() {
         totals.bytes += sizes.bytes();
         totals.objects += objects;
         totals.frees += counts.frees;
-        if (triage && file_.header().attached == 0)
+        if (triage && counts_blocks_in_use())
             counted_.ended(place_of(block.head.image), block.head.thread, objects, counts.frees);
         const uint64_t all_reallocs = counts.calls[REAP_CALL_REALLOC] + counts.calls[REAP_CALL_REALLOCARRAY];
         const uint64_t reallocs =

@@ -52,7 +52,7 @@ class Aggregator {
     void handle_other(EventStream &stream, const Event &event);
     void allocate(ImageState &image, const Event &event, uint32_t ordinal);
     void sample(ImageState &image, const Event &event);
-    void free(ImageState &image, const Event &event, uint32_t last);
+    bool free(ImageState &image, const Event &event, uint32_t last);
     void sample_end(ImageState &image, const Event &event);
     template <class Value>
     void put_in(ImageState &image, LiveTable<Value> &table, const Event &event, const Value &block);
@@ -66,6 +66,10 @@ class Aggregator {
     SiteTotals &site(ImageState &image, uint32_t stack);
     SizeInUse &size_in_use(uint64_t size);
     [[gnu::noinline, gnu::cold]] uint32_t make_room(ImageTotals &totals, uint32_t stack) const;
+    // Whether counters say how many blocks are in use: not where some were allocated before it began.
+    [[nodiscard]] bool counts_blocks_in_use() const noexcept {
+        return file_.header().attached == 0 && !file_.part().begins_late();
+    }
     void latency(const Event &event, uint8_t call, double weight);
     size_t place_of(uint32_t image);
 

@@ -22,10 +22,11 @@ struct Block {
 
 class RowWriter {
   public:
+    // `late`: frees of blocks that the recording does not see allocated are none of its events.
     RowWriter(const Definitions &definitions, const Summary &summary, const CallTree &tree, size_t most,
-              bool matched, const std::function<void(EventRows &&)> &take)
+              bool matched, bool late, const std::function<void(EventRows &&)> &take)
         : definitions_(definitions), summary_(summary), tree_(tree), most_(std::max<size_t>(most, 1)),
-          matched_(matched), take_(take) {
+          matched_(matched), late_(late), take_(take) {
         reserve();
     }
 
@@ -35,11 +36,15 @@ class RowWriter {
     void add(const EventStream &stream, std::span<const Event> events) {
         const uint32_t pid = pid_of(stream.image());
         const uint32_t thread = numbers_.of(pid, stream);
-        LiveTable<Block> *const live = matched_ ? &live_[stream.image()] : nullptr;
+        LiveTable<Block> *const live = matched_ || late_ ? &live_[stream.image()] : nullptr;
         for (const Event &event : events) {
+            const bool frees = event.what == What::Free || event.what == What::SampleEnd;
+            Block block{0, CallTree::kNone};
+            if (!frees) block = {event.size, tree_.node_of(stream.image(), event.stack)};
+            if (live != nullptr && !match(*live, event, block) && late_) continue;
             rows_.pids.push_back(pid);
             rows_.threads.push_back(thread);
-            add(stream, event, live);
+            add(event, frees, block);
             if (rows_.kinds.size() >= most_) flush();
         }
     }
@@ -51,8 +56,7 @@ class RowWriter {
     }
 
   private:
-    void add(const EventStream &stream, const Event &event, LiveTable<Block> *live) {
-        const bool frees = event.what == What::Free || event.what == What::SampleEnd;
+    void add(const Event &event, bool frees, const Block &block) {
         const auto since = static_cast<double>(static_cast<int64_t>(event.ticks - summary_.start_ticks));
         // A damaged file's times may be beyond every integer.
         const double nanoseconds = std::clamp(since * 1e9 / summary_.ticks_per_second, -0x1p62, 0x1p62);
@@ -62,24 +66,23 @@ class RowWriter {
                                                            : EventRows::kAllocation);
         rows_.calls.push_back(event.what == What::SampleEnd ? uint8_t{REAP_CALL_FREE} : event.call);
         rows_.addresses.push_back(event.address);
-        Block block{0, CallTree::kNone};
-        if (!frees) block = {event.size, tree_.node_of(stream.image(), event.stack)};
-        if (live != nullptr) match(*live, event, block);
         rows_.sizes.push_back(block.size);
         rows_.nodes.push_back(block.node);
         rows_.weights.push_back(event.what == What::Sample ? event.weight() : 1.0);
     }
 
-    // Keeps a block that is allocated, and gives one that is freed.
-    static void match(LiveTable<Block> &live, const Event &event, Block &block) {
-        if (event.what == What::Alloc && event.address >= LiveTable<Block>::kLowest) {
-            live.add(event.address).block = block;
-        } else if (event.what == What::Free) {
-            if (const Block *const freed = live.find(event.address)) {
-                block = *freed;
-                live.remove(freed);
-            }
+    // Keeps a block that is allocated, and gives one that is freed, in full depth alone and if that is asked
+    // for. False: the block that is freed is not known.
+    bool match(LiveTable<Block> &live, const Event &event, Block &block) const {
+        if (event.what == What::Alloc || event.what == What::Sample) {
+            if (event.address >= LiveTable<Block>::kLowest) live.add(event.address).block = block;
+        } else if (event.what != What::Failed && event.address != 0) {
+            const Block *const freed = live.find(event.address);
+            if (freed == nullptr) return false;
+            if (matched_ && event.what == What::Free) block = *freed;
+            live.remove(freed);
         }
+        return true;
     }
 
     void reserve() {
@@ -107,6 +110,7 @@ class RowWriter {
     const CallTree &tree_;
     size_t most_;
     bool matched_;
+    bool late_;
     const std::function<void(EventRows &&)> &take_;
     EventRows rows_;
     ThreadNumbers numbers_;
@@ -118,7 +122,7 @@ class RowWriter {
 void read_event_rows(BlockFile &file, const Definitions &definitions, const Summary &summary,
                      const CallTree &tree, size_t most, bool matched,
                      const std::function<void(EventRows &&)> &take) {
-    RowWriter writer(definitions, summary, tree, most, matched, take);
+    RowWriter writer(definitions, summary, tree, most, matched, file.part().begins_late(), take);
     const std::vector<std::unique_ptr<EventStream>> streams = event_streams(file);
     std::vector<EventStream *> pointers;
     pointers.reserve(streams.size());

@@ -9,12 +9,26 @@
 
 namespace reap::native {
 
+namespace {
+
+double rate_of(const reap_file_header &header) {
+    auto rate = static_cast<double>(header.ticks_per_second);
+    if (header.end_ticks > header.start_ticks && header.end_monotonic_ns > header.start_monotonic_ns) {
+        rate = static_cast<double>(header.end_ticks - header.start_ticks) * 1e9 /
+               static_cast<double>(header.end_monotonic_ns - header.start_monotonic_ns);
+    }
+    return rate >= 1 ? rate : 1e9;
+}
+
+} // namespace
+
 BlockFile::BlockFile(const std::string &path) : path_(path), file_(path) {
     if (file_.size() == 0) throw BadTrace("it is empty");
     read_header();
-    if (header_.version != REAP_TRACE_VERSION) {
+    if (header_.version < REAP_TRACE_OLDEST || header_.version > REAP_TRACE_VERSION) {
         throw BadTrace("its format has version " + std::to_string(header_.version) +
-                       ", this reap reads version " + std::to_string(REAP_TRACE_VERSION));
+                       ", this reap reads versions " + std::to_string(REAP_TRACE_OLDEST) + " to " +
+                       std::to_string(REAP_TRACE_VERSION));
     }
     if (header_.block_bytes != REAP_BLOCK_BYTES ||
         (header_.depth != REAP_DEPTH_TRIAGE && header_.depth != REAP_DEPTH_FULL) ||
@@ -27,6 +41,26 @@ BlockFile::BlockFile(const std::string &path) : path_(path), file_(path) {
 void BlockFile::read_header() {
     if (file_.read_at(&header_, sizeof header_, 0) != sizeof header_ || header_.magic != REAP_TRACE_MAGIC) {
         throw BadTrace("it is not a recording made by reap");
+    }
+    ticks_per_second_ = rate_of(header_);
+    find_part();
+}
+
+void BlockFile::find_part() {
+    const uint64_t began = header_.part.began_ticks;
+    const uint64_t ended = header_.part.ended_ticks;
+    part_ = {};
+    if (began > header_.start_ticks) {
+        part_.begin = began;
+        part_.lead = static_cast<double>(began - header_.start_ticks) / ticks_per_second_;
+        const auto ns = static_cast<uint64_t>(std::min(part_.lead * 1e9, 0x1p62)); // of a damaged file
+        header_.start_ticks = began;
+        header_.start_monotonic_ns += ns;
+        header_.start_unix_ns += ns;
+    }
+    if (ended != 0) {
+        part_.end = std::max(ended, header_.start_ticks);
+        header_.end_ticks = std::min(header_.end_ticks, part_.end); // 0: it was not closed
     }
 }
 
@@ -56,8 +90,9 @@ void BlockFile::scan() {
     missing_ = missing;
     for (const Place &place : std::exchange(not_begun_, {})) look_at(place);
     for (; next_ < whole; ++next_) look_at({next_, next_ * REAP_BLOCK_BYTES, REAP_PAYLOAD_BYTES, 0, 0});
-    damage_.empty = static_cast<uint64_t>(
-        std::ranges::count_if(not_begun_, [](const Place &place) { return place.kind == 0; }));
+    damage_.empty = is_ring() ? 0
+                              : static_cast<uint64_t>(std::ranges::count_if(
+                                    not_begun_, [](const Place &place) { return place.kind == 0; }));
 }
 
 void BlockFile::look_at(const Place &place) {
@@ -124,8 +159,15 @@ bool BlockFile::read_again(BlockInfo &block) {
         block.head = head;
         return true;
     }
-    ++damage_.foreign;
+    damage_.foreign += was_dropped(block) ? 0 : 1;
     return false;
+}
+
+// Whether the ring has given a block back since its head was read.
+bool BlockFile::was_dropped(const BlockInfo &block) {
+    uint32_t magic = 0;
+    return is_ring() && header_.finished == 0 &&
+           file_.read_at(&magic, sizeof magic, block.offset) == sizeof magic && magic == 0;
 }
 
 bool BlockFile::payload(const BlockInfo &block, std::vector<unsigned char> &out, uint32_t from) {
@@ -136,6 +178,7 @@ bool BlockFile::payload(const BlockInfo &block, std::vector<unsigned char> &out,
         ++damage_.truncated;
         return false;
     }
+    if (was_dropped(block)) return false;
     if (from == 0 && (block.head.flags & REAP_BLOCK_SEALED) != 0 &&
         checksum(out.data(), length, block.head.image) != block.head.checksum) {
         ++damage_.corrupt;

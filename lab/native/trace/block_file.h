@@ -35,13 +35,30 @@ struct Damage {
     uint64_t malformed = 0; // records that make no sense; the rest of their block is passed over
 };
 
+// The part of the run that a trace is of, in ticks: both are in it.
+struct RunPart {
+    uint64_t begin = 0;
+    uint64_t end = UINT64_MAX;
+    double lead = 0; // seconds from the start of the run to its begin
+
+    [[nodiscard]] bool begins_late() const noexcept { return begin != 0; }
+};
+
 class BlockFile {
   public:
     // Opens a trace, which may be compressed, and reads the heads of its blocks. A short one comes before the
     // block that it is within. Throws std::system_error when it cannot be read, BadTrace when it is no trace.
     explicit BlockFile(const std::string &path);
 
+    // Where a trace is of a part of the run, its start is that of the part, and its end no later.
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
+    [[nodiscard]] const RunPart &part() const noexcept { return part_; }
+    // Whether old blocks are taken out of it: those of a thread may have gaps.
+    [[nodiscard]] bool is_ring() const noexcept {
+        return header_.part.ring_ticks != 0 || header_.part.ring_blocks != 0;
+    }
+    // Exactly, where the trace was closed.
+    [[nodiscard]] double ticks_per_second() const noexcept { return ticks_per_second_; }
     // What the recording was labelled with, as (key, value). Damaged ones are left out.
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> labels();
     // A block that was added stays where it is.
@@ -77,14 +94,18 @@ class BlockFile {
     };
 
     void read_header();
+    void find_part();
     void scan();
     void look_at(const Place &place);
     void add_block(const BlockInfo &block);
     bool read_again(BlockInfo &block);
+    bool was_dropped(const BlockInfo &block);
 
     std::string path_;
     ZstdFile file_;
     reap_file_header header_{};
+    RunPart part_;
+    double ticks_per_second_ = 1e9;
     std::deque<BlockInfo> blocks_;
     uint64_t next_ = 1;            // the first block that nobody has looked at
     uint64_t missing_ = 0;         // blocks behind the end of the file

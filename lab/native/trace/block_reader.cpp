@@ -14,7 +14,7 @@ void BlockReader::add(const BlockInfo &block) {
 bool BlockReader::may_leave() const noexcept {
     if (next_ == blocks_.size()) return false;
     const uint32_t wanted = next_ == 0 ? 0 : blocks_[next_ - 1]->head.sequence + 1;
-    return state_ == File::Whole || blocks_[next_]->head.sequence == wanted;
+    return state_ == File::Whole || file_->is_ring() || blocks_[next_]->head.sequence == wanted;
 }
 
 bool BlockReader::next() {

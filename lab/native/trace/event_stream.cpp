@@ -15,11 +15,13 @@ inline size_t decode_short(uint8_t tag, RecordReader &in, BlockState &state, uin
     switch (tag & 15) {
     case REAP_TAG_ALLOC:
     case REAP_TAG_ALIGNED:
+    case REAP_TAG_KEPT_ALLOC:
         event.what = What::Alloc;
         event.ticks = state.stamp(in);
         event.size = in.varint();
         event.address = state.next_address(in);
         event.stack = static_cast<uint32_t>(in.varint());
+        if ((tag & 15) == REAP_TAG_KEPT_ALLOC) places[event.stack % REAP_STACK_PLACES] = event.stack;
         if ((tag & 15) == REAP_TAG_ALIGNED) in.varint();
         return 1;
     case REAP_TAG_FREE:
@@ -57,6 +59,23 @@ inline size_t decode_short(uint8_t tag, RecordReader &in, BlockState &state, uin
     case REAP_TAG_QUICK_FREE:
         event.what = What::Free;
         event.address = state.next_address(in);
+        return 1;
+    case REAP_TAG_PACKED_MALLOC:
+    case REAP_TAG_TIMED_MALLOC:
+        event.what = What::Alloc;
+        event.call = REAP_CALL_MALLOC;
+        event.size = in.packed(unsigned{tag} >> 4 & 3);
+        event.address = state.next_step(in, unsigned{tag} >> 6);
+        event.stack = places[in.byte()];
+        if ((tag & 15) == REAP_TAG_TIMED_MALLOC) event.ticks = state.short_stamp(in);
+        return 1;
+    case REAP_TAG_PACKED_FREE:
+    case REAP_TAG_TIMED_FREE:
+        event.what = What::Free;
+        event.call = REAP_CALL_FREE;
+        event.address = state.next_step(in, unsigned{tag} >> 4 & 3);
+        if ((tag & 15) == REAP_TAG_TIMED_FREE) event.ticks = state.short_stamp(in);
+        if (tag >> 6 != 0) in.fail();
         return 1;
     case REAP_TAG_FAILED:
         event.what = What::Failed;
@@ -119,7 +138,7 @@ size_t decode_long(uint8_t tag, RecordReader &in, const reap_block_header &block
 
 constexpr bool has_no_stamp(uint8_t tag) noexcept {
     const int kind = tag & 15;
-    return kind == REAP_TAG_QUICK_ALLOC || kind == REAP_TAG_QUICK_KNOWN || kind == REAP_TAG_QUICK_FREE;
+    return kind >= REAP_TAG_QUICK_ALLOC && kind <= REAP_TAG_PACKED_FREE;
 }
 
 // The times of the `count` events before `end`, which lie at equal steps behind a stamp.
@@ -141,7 +160,9 @@ bool EventStream::refill() {
     batch_.resize(kBatch + kMostWaiting + 1); // a record may make two
     begin_ = 0;
     end_ = 0;
-    while (end_ == 0) {
+    while (empty()) {
+        begin_ = 0;
+        end_ = 0;
         if (in_.done()) {
             if (!blocks_.next()) {
                 batch_ = {};
@@ -150,8 +171,16 @@ bool EventStream::refill() {
             begin_piece();
         }
         decode_batch();
+        cut();
     }
     return true;
+}
+
+// Leaves out what is not of the part that the trace is of.
+void EventStream::cut() {
+    const RunPart &part = file_.part();
+    while (begin_ < end_ && batch_[begin_].ticks < part.begin) ++begin_;
+    while (begin_ < end_ && batch_[end_ - 1].ticks > part.end) --end_;
 }
 
 // Reads on in the piece at hand. On copies of the reader's state, so that it can stay in registers.

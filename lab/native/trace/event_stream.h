@@ -63,6 +63,7 @@ class EventStream {
 
     void begin_piece();
     void decode_batch();
+    void cut();
 
     BlockFile &file_;
     const BlockInfo &first_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,16 +30,15 @@ std::string map_of(const std::string &folder, uint32_t pid) {
     return folder + "/perf-" + std::to_string(pid) + ".map";
 }
 
-// The open map of a process; null where there is none to trust.
-FILE *open_map(const std::string &folder, uint32_t pid, const reap_file_header &header) {
+// The open map of a process; null where there is none to trust. `start` is that of the run, in seconds.
+FILE *open_map(const std::string &folder, uint32_t pid, double start) {
     const int descriptor =
         ::open(map_of(folder, pid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) return nullptr;
     struct stat found{};
-    constexpr uint64_t kSecond = 1'000'000'000;
     const bool sound = ::fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode) &&
                        (::geteuid() == 0 || found.st_uid == ::geteuid()) &&
-                       static_cast<uint64_t>(found.st_mtim.tv_sec) >= header.start_unix_ns / kSecond;
+                       static_cast<double>(found.st_mtim.tv_sec) >= std::floor(start);
     FILE *const file = sound ? ::fdopen(descriptor, "r") : nullptr;
     if (file == nullptr) ::close(descriptor);
     return file;
@@ -177,11 +177,12 @@ uint64_t keep_perf_maps(const std::string &path, const std::string &folder) {
     });
     if (!has_map) return 0;
     const Definitions definitions(trace);
+    const double start = static_cast<double>(trace.header().start_unix_ns) * 1e-9 - trace.part().lead;
     uint64_t named = 0;
     Appender out(path, trace);
     for (const ImageInfo &image : definitions.images()) {
         const std::vector<uint64_t> addresses = unmapped(definitions, image);
-        FILE *const map = addresses.empty() ? nullptr : open_map(folder, image.pid, trace.header());
+        FILE *const map = addresses.empty() ? nullptr : open_map(folder, image.pid, start);
         if (map == nullptr) continue;
         out.begin_image(image, sequences[image.number]);
         for (const auto &[address, name] : names_of(map, addresses)) {

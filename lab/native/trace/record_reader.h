@@ -48,6 +48,17 @@ class RecordReader {
         return (word & UINT64_C(0x000000000fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
     }
 
+    // A packed number, which has so many bytes behind the first.
+    uint32_t packed(unsigned more) noexcept {
+        uint32_t word;
+        std::memcpy(&word, at_, sizeof word);
+        const unsigned char *next = at_ + more + 1;
+        if (next > end_) [[unlikely]]
+            return fail();
+        at_ = next;
+        return word & UINT32_MAX >> (24 - 8 * more);
+    }
+
     std::string_view string() noexcept {
         const uint64_t length = varint();
         if (!good_ || length > static_cast<uint64_t>(end_ - at_)) {
@@ -106,8 +117,12 @@ struct BlockState {
     uint64_t address = 0;
 
     uint64_t stamp(RecordReader &in) noexcept { return ticks += in.varint(); }
+    uint64_t short_stamp(RecordReader &in) noexcept { return ticks += in.packed(1); }
     uint64_t next_address(RecordReader &in) noexcept {
         return address = format::unfold_address(address, in.varint());
+    }
+    uint64_t next_step(RecordReader &in, unsigned more) noexcept {
+        return address = format::unpack_step(address, in.packed(more));
     }
 };
 

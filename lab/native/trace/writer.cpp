@@ -85,21 +85,24 @@ uint32_t lengthen(int file) {
     return 0;
 }
 
+// Returns the space of the blocks [first, end) to the file system. False where it takes none back.
+bool punch(int file, uint64_t first, uint64_t end) {
+    return ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                       static_cast<off_t>(first * REAP_BLOCK_BYTES),
+                       static_cast<off_t>((end - first) * REAP_BLOCK_BYTES)) == 0;
+}
+
 // Returns to the file system what was reserved for blocks that nobody began.
 void punch_unused(int file, const BlockFile &blocks) {
     uint64_t next = 1;
-    const auto punch = [&](uint64_t until) {
-        if (until > next) {
-            (void)::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                              static_cast<off_t>(next * REAP_BLOCK_BYTES),
-                              static_cast<off_t>((until - next) * REAP_BLOCK_BYTES));
-        }
+    const auto punch_until = [&](uint64_t end) {
+        if (end > next) (void)punch(file, next, end);
     };
     for (const BlockInfo &info : blocks.blocks()) {
-        punch(info.index);
+        punch_until(info.index);
         next = info.index + 1;
     }
-    punch(blocks.header().next_block);
+    punch_until(blocks.header().next_block);
 }
 
 } // namespace
@@ -163,6 +166,25 @@ void create_trace(const std::string &path, const TraceOptions &options) {
     }
 }
 
+void set_part(const std::string &path, const PartOptions &options) {
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (file.get() < 0) fail(path);
+    const BlockFile trace(path);
+    auto part = trace.header().part;
+    const bool begins = !options.start_phase.empty() || options.start_signal != 0;
+    const bool ends = !options.stop_phase.empty() || options.stop_signal != 0;
+    part.gate = begins ? REAP_GATE_SHUT : ends ? REAP_GATE_OPEN : REAP_GATE_NONE;
+    part.start_signal = options.start_signal;
+    part.stop_signal = options.stop_signal;
+    part.ring_blocks = options.ring_blocks;
+    part.ring_ticks = static_cast<uint64_t>(options.ring_seconds * trace.ticks_per_second());
+    if ((part.ring_blocks != 0 || part.ring_ticks != 0) && !punch(file.get(), 1, 2)) fail(path);
+    // The last byte of each stays 0.
+    options.start_phase.copy(part.start_phase, sizeof part.start_phase - 1);
+    options.stop_phase.copy(part.stop_phase, sizeof part.stop_phase - 1);
+    write_all(file, &part, sizeof part, offsetof(reap_file_header, part), path);
+}
+
 uint64_t finish_trace(const std::string &path) {
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (file.get() < 0) fail(path);
@@ -182,7 +204,7 @@ uint64_t finish_trace(const std::string &path) {
         }
         reap_block_header head = info.head;
         head.flags = static_cast<uint16_t>(head.flags | REAP_BLOCK_SEALED);
-        head.reserved = 0;
+        head.last_ticks = 0;
         if (!blocks.payload(info, block)) continue;
         head.checksum = checksum(block.data(), block.size(), head.image);
         write_all(file, &head, sizeof head, info.offset, path);

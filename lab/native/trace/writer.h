@@ -27,6 +27,20 @@ struct TraceOptions {
 // Takes 20 ms where the clock has to be calibrated.
 void create_trace(const std::string &path, const TraceOptions &options);
 
+// Which part of the run is recorded.
+struct PartOptions {
+    std::string start_phase;   // it begins when a process enters this phase; empty: with none
+    uint32_t start_signal = 0; // or when the launcher gets this signal; 0: with none
+    std::string stop_phase;
+    uint32_t stop_signal = 0;
+    double ring_seconds = 0;  // the last of it are kept; 0: all
+    uint32_t ring_blocks = 0; // about so many blocks are kept; 0: all
+};
+
+// Has an empty trace take a part of the run alone. Throws std::system_error (with EOPNOTSUPP where the file
+// system cannot give the space of old blocks back), and BadTrace.
+void set_part(const std::string &path, const PartOptions &options);
+
 // Seals the blocks of processes that are gone and writes the moment of the end. Blocks of processes that
 // still run stay open; how many there were is returned. Throws std::system_error, or BadTrace when it is no
 // trace.

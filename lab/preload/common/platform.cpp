@@ -55,8 +55,11 @@ int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept {
 }
 
 void *map_private(size_t bytes) noexcept {
-    void *memory =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // What may grow downwards counts as stack, and all else that is private and writable as the program's
+    // data, of which it may have little (RLIMIT_DATA). It does not grow: only an access below it would do
+    // that.
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_GROWSDOWN;
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
     return memory == MAP_FAILED ? nullptr : memory;
 }
 

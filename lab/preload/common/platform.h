@@ -90,7 +90,8 @@ bool may_grow_to(uint64_t bytes) noexcept;
 // be empty: if the file system does not support fallocate, zeros are written.
 int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept;
 
-// Anonymous zeroed memory for bookkeeping; null on failure.
+// Anonymous zeroed memory for bookkeeping, which a limit of the program's data does not know; null on
+// failure.
 void *map_private(size_t bytes) noexcept;
 
 // The same for the first, small table of a kind, which is never freed: the first tables share a page, so that

@@ -46,16 +46,27 @@ class StackTable {
         uint32_t id;
     };
 
+    // First among a few near its parent's, since numbers near each other are of stacks that occur together: a
+    // table that outgrows the caches is then read where it was used a moment ago. The others of a parent with
+    // many callees are where a hash says.
     static Slot slot(Table *table, uint32_t parent, uint64_t address) noexcept {
+        constexpr size_t kNear = 4;
+        const size_t mask = table->capacity - 1;
+        const size_t near = size_t{parent} * 2 & mask & ~(kNear - 1);
+        for (size_t at = near; at < near + kNear; ++at)
+            if (const Slot found = look_at(table, at, parent, address); found.edge != nullptr) return found;
         // Recursion makes edges that differ only in the parent, so the parent must affect the low bits too.
         uint64_t hash = (address + parent * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
         hash ^= hash >> 32;
-        const size_t mask = table->capacity - 1;
-        for (size_t at = hash & mask;; at = (at + 1) & mask) {
-            Edge &edge = table->edges[at];
-            const uint32_t id = __atomic_load_n(&edge.id, __ATOMIC_ACQUIRE);
-            if (id == 0 || (edge.address == address && edge.parent == parent)) return {&edge, id};
-        }
+        for (size_t at = hash & mask;; at = (at + 1) & mask)
+            if (const Slot found = look_at(table, at, parent, address); found.edge != nullptr) return found;
+    }
+    // The place `at` if it has the edge, or is empty; else none.
+    static Slot look_at(Table *table, size_t at, uint32_t parent, uint64_t address) noexcept {
+        Edge &edge = table->edges[at];
+        const uint32_t id = __atomic_load_n(&edge.id, __ATOMIC_ACQUIRE);
+        const bool found = id == 0 || (edge.address == address && edge.parent == parent);
+        return {found ? &edge : nullptr, id};
     }
     bool store(uint32_t parent, uint64_t address, uint32_t id) noexcept;
     bool grow() noexcept;

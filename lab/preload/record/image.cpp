@@ -62,6 +62,12 @@ void Image::start(uint32_t flags) noexcept {
         state_ = State::Off;
         return;
     }
+    is_part_ = trace_.is_part();
+    if (has_ended()) {
+        is_part_ = false; // nothing depends on the file any more
+        state_ = State::Off;
+        return;
+    }
     guard_lost_pages(trace_);
     full_ = trace_.depth() == REAP_DEPTH_FULL;
     if (trace_.stamps_all()) threading_ = Threading::Several;
@@ -149,6 +155,7 @@ void Image::define_self(uint32_t flags) noexcept {
 }
 
 void Image::enter(ThreadState &thread) noexcept {
+    if (waits()) return; // without the lock: all calls come here
     {
         const LockGuard guard(start_lock_);
         if (state_ == State::Fresh) {
@@ -157,18 +164,15 @@ void Image::enter(ThreadState &thread) noexcept {
             start(0);
         }
     }
+    if (waits()) return;
     const bool begins = thread.phase == Phase::Fresh;
     // A non-null value makes the key's destructor run when the thread ends.
     if (begins && !thread.end_key_set) pthread_setspecific(thread_end_key, &thread);
     thread.end_key_set = true;
     thread.tid = thread_id();
     thread.began = now();
-    if (state_ != State::Running || !acquire_counts(thread)) {
-        if (!begins) return; // it has already ended: no counters needed
-        thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts)));
-        thread.exact = REAP_EXACT_SIZES;
-        thread.counts_large = true;
-        disable(thread);
+    if (state_ != State::Running || has_ended() || !acquire_counts(thread)) {
+        if (begins) retire(thread); // one that has already ended needs no counters
         return;
     }
     thread.phase = Phase::Recording;
@@ -176,6 +180,7 @@ void Image::enter(ThreadState &thread) noexcept {
     thread.random = Random(thread.last_sample ^ static_cast<uint64_t>(thread.tid) << 32);
     if (full_) {
         thread.budget = -1;
+        thread.all = true;
         if (thread.takes_over) note_takeover(thread);
     } else {
         thread.period = Period(period_bytes_);
@@ -183,6 +188,23 @@ void Image::enter(ThreadState &thread) noexcept {
         thread.sampled_until += thread.budget;
         thread.mask = WatchList::kMask;
     }
+}
+
+// Its calls are counted all the same, in memory of its own, because then they take the fast path.
+void Image::retire(ThreadState &thread) noexcept {
+    leave_requests(thread);
+    thread.counts_block = nullptr;
+    thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts)));
+    thread.exact = REAP_EXACT_SIZES;
+    thread.counts_large = true;
+    disable(thread);
+}
+
+void Image::reach_phase(ThreadState &thread, const char *name) noexcept {
+    if (!is_part_) return;
+    const Inside inside(thread);
+    trace_.reach_phase(name, now());
+    if (thread.phase == Phase::Recording && has_ended()) retire(thread);
 }
 
 bool Image::acquire_counts(ThreadState &thread) noexcept {
@@ -366,7 +388,7 @@ uint8_t *Image::begin_event_slow(ThreadState &thread) noexcept {
                                    REAP_INNER_EVENTS_BYTES, REAP_BLOCK_EVENTS, owner(thread));
     uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), kMaxHotBytes);
     if (out == nullptr) {
-        disable(thread);
+        has_ended() ? retire(thread) : disable(thread);
     } else if (full_ && thread.events.begins_block()) {
         if (thread.full == nullptr) thread.full = static_cast<FullDepth *>(map_private(sizeof(FullDepth)));
         if (thread.full != nullptr) memset(thread.full->stack_places, 0, sizeof thread.full->stack_places);
@@ -449,12 +471,15 @@ void Image::define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcep
 }
 
 void Image::define_module(uint64_t address) noexcept {
+    if (modules_[__atomic_load_n(&latest_module_, __ATOMIC_RELAXED)].contains(address)) return;
     dl_find_object found{};
     if (_dl_find_object(reinterpret_cast<void *>(address), &found) != 0) return;
     const auto start = reinterpret_cast<uint64_t>(found.dlfo_map_start);
     const uint32_t known = __atomic_load_n(&module_count_, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < known; ++i) {
-        if (modules_[i].start == start && modules_[i].link_map == found.dlfo_link_map) return;
+        if (modules_[i].start != start || modules_[i].link_map != found.dlfo_link_map) continue;
+        __atomic_store_n(&latest_module_, i, __ATOMIC_RELAXED);
+        return;
     }
     const LockGuard guard(definitions_lock_);
     for (uint32_t i = 0; i < module_count_; ++i) {
@@ -497,7 +522,7 @@ void Image::forget_closed_modules() noexcept {
                            found.dlfo_link_map == module.link_map;
         if (there) continue;
         stacks_.invalidate(module.start, module.end);
-        module.end = 0;
+        __atomic_store_n(&module.end, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&module.start, 0, __ATOMIC_RELEASE);
     }
 }
@@ -566,6 +591,7 @@ void Image::after_fork_in_child(bool by_handler) noexcept {
     thread_state.unloads = unloads;
     thread_state.end_key_set = end_key_set;
     if (alive_ != nullptr) *alive_ = 1;
+    if (has_ended()) state_ = State::Off;
     if (state_ != State::Running) return;
     parent_ = number_ + 1;
     define_self(REAP_IMAGE_FORKED);

@@ -20,6 +20,9 @@
 namespace reap::preload {
 
 class Image {
+    uint8_t kept_ = 1;
+    uint8_t *alive_ = &kept_; // 1 in memory that the kernel clears in a child
+
   public:
     // Prepares `thread` for recording; its phase is the result. Starts the image for the first thread.
     void enter(ThreadState &thread) noexcept;
@@ -34,6 +37,17 @@ class Image {
     [[nodiscard]] uint64_t to_ns(uint64_t ticks) const noexcept {
         return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_);
     }
+
+    // Whether a part of the run is recorded; whether that has not begun, and whether it has ended, for all.
+    [[nodiscard]] bool is_part() const noexcept { return is_part_; }
+    [[nodiscard]] bool waits() const noexcept { return is_part_ && trace_.gate() == REAP_GATE_SHUT; }
+    [[nodiscard]] bool has_ended() const noexcept { return is_part_ && trace_.gate() == REAP_GATE_ENDED; }
+
+    // The program enters a phase, at which the part may begin or end.
+    void reach_phase(ThreadState &thread, const char *name) noexcept;
+
+    // Nothing more of `thread` is recorded, nor counted for the trace.
+    REAP_COLD void retire(ThreadState &thread) noexcept;
 
     // The phase set by the process. A thread enters it when its next request begins.
     void set_phase(const char *name) noexcept { requests_.set_phase(name); }
@@ -56,22 +70,31 @@ class Image {
 
     // Space for an event of `thread`; on null the thread is disabled.
     uint8_t *begin_event(ThreadState &thread) noexcept {
-        uint8_t *out = thread.events.room(kMaxHotBytes);
-        return likely(out != nullptr) ? out : begin_event_slow(thread);
+        return likely(thread.events.has_room(kMaxHotBytes)) ? thread.events.cursor()
+                                                            : begin_event_slow(thread);
     }
 
     // Whether the process has never had a second thread. The C library says so before it prepares the second
     // one, for which it allocates: that event has a stamp again, and lies before all of the second thread's.
     [[nodiscard]] bool is_alone() noexcept {
-        if (likely(threading_ == Threading::Alone && __libc_single_threaded != 0)) return true;
-        return note_threads();
+        return likely(known_alone()) || (threading_ != Threading::Several && note_threads());
+    }
+    // The same, if it has been found out before.
+    [[nodiscard]] bool known_alone() const noexcept {
+        return threading_ == Threading::Alone && __libc_single_threaded != 0;
     }
 
     // The number of the calling thread's stack; 0 if it is unknown. Defines new frames and modules. `frame`
-    // is
-    // __builtin_frame_address(0) of a function that an entry point called: its frames and those of its
+    // is __builtin_frame_address(0) of a function that an entry point called: its frames and those of its
     // callers are the recorder's as far as they have its code.
     uint32_t intern_stack(ThreadState &thread, const void *frame) noexcept;
+
+    // The same for a recent stack without Python functions; else 0.
+    [[nodiscard, gnu::always_inline]] uint32_t find_stack(const ThreadState &thread,
+                                                          const void *frame) const noexcept {
+        if (unlikely(thread.full == nullptr || python_.there())) return 0;
+        return unwinder_.find_recent(thread.full->known, frame);
+    }
 
     // Defines the module that contains `address`, if the loader knows one. Async-signal-safe.
     void define_module(uint64_t address) noexcept;
@@ -96,7 +119,7 @@ class Image {
 
     // Whether this is a child whose fork bypassed the handlers (_Fork, a raw system call), so that it still
     // has its parent's state.
-    [[nodiscard]] bool is_copy() const noexcept { return alive_ != nullptr && *alive_ == 0; }
+    [[nodiscard]] bool is_copy() const noexcept { return *alive_ == 0; }
 
     // Whether this is the image's process: not a child that shares its parent's memory (vfork).
     [[nodiscard]] bool runs_here() const noexcept {
@@ -150,6 +173,7 @@ class Image {
     static constexpr size_t kMaxFrames = kMostKnownFrames;
     static constexpr size_t kMaxPath = 4096;
     bool full_ = false;
+    bool is_part_ = false;
     bool by_timer_ = false;     // a timer samples; this and the period are kept here since a forked child
     uint64_t period_bytes_ = 0; // would have to map the trace's header to read them
     bool tsc_forbidden_ = false;
@@ -171,19 +195,22 @@ class Image {
     PythonInterpreter python_;
     PythonStacks python_stacks_;
     struct Module {
-        uint64_t start;
+        uint64_t start; // 0 once it was closed, and the end before that
         uint64_t end;
         const void *link_map;
+        [[nodiscard]] bool contains(uint64_t address) const noexcept {
+            const uint64_t begin = __atomic_load_n(&start, __ATOMIC_ACQUIRE);
+            return address >= begin && address < __atomic_load_n(&end, __ATOMIC_RELAXED);
+        }
     };
     uint32_t module_count_ = 0;
+    uint32_t latest_module_ = 0; // (atomic) the one that was asked for last
 
     // The counter blocks of ended threads, for reuse by new ones; a Handover follows the counters.
     reap_block_header *idle_ = nullptr;
     FutexLock idle_lock_;
 
     RequestBlocks requests_;
-
-    uint8_t *alive_ = nullptr; // 1 in memory that the kernel clears in a child
 
     TraceFile trace_; // large members and the modules come last: a forked child writes to one page only
     static constexpr size_t kMaxModules = 1024;

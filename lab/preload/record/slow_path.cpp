@@ -130,14 +130,14 @@ void record_free(ThreadState &thread, reap_call call, const void *pointer) noexc
 }
 
 // An allocation without a stamp.
-[[gnu::always_inline]] inline void put_quick(ThreadState &thread, uint8_t *out, reap_call call, size_t size,
-                                             const void *pointer, uint32_t stack) noexcept {
+void put_quick(ThreadState &thread, uint8_t *out, reap_call call, size_t size, const void *pointer,
+               uint32_t stack) noexcept {
     uint32_t &place = thread.full->stack_places[stack % REAP_STACK_PLACES];
     const bool known = place == stack;
     *out++ = format::hot_tag(known ? REAP_TAG_QUICK_KNOWN : REAP_TAG_QUICK_ALLOC, call);
     out = format::put_short_varint(out, size);
     out = thread.events.put_address(out, pointer);
-    if (likely(known)) {
+    if (known) {
         *out++ = static_cast<uint8_t>(stack % REAP_STACK_PLACES);
     } else {
         place = stack;
@@ -145,6 +145,63 @@ void record_free(ThreadState &thread, reap_call call, const void *pointer) noexc
     }
     thread.events.skip_stamp();
     thread.events.commit(out);
+}
+
+// Whether the next record needs no stamp, as nearly all; false where that is still to be found out.
+[[gnu::always_inline]] inline bool needs_no_stamp(const ThreadState &thread) noexcept {
+    return thread.events.may_skip_stamp() && image.known_alone();
+}
+
+// Ends a packed record, with its time if it is one with a stamp. Null if that takes more than a short one.
+template <bool kTimed>
+[[gnu::always_inline]] inline uint8_t *put_time(ThreadState &thread, uint8_t *out) noexcept {
+    if constexpr (kTimed) return thread.events.put_short_stamp(out, image.now());
+    thread.events.skip_stamp();
+    return out;
+}
+
+constexpr unsigned kPackedBits = 4; // of the tag, from here on
+
+// Records a call of malloc in a packed record; false, and nothing has been done, if it is none for that.
+template <bool kTimed>
+[[gnu::always_inline]] inline bool put_packed_malloc(ThreadState &thread, size_t size, const void *pointer,
+                                                     uint32_t stack) noexcept {
+    const bool may = thread.events.has_room(kMaxHotBytes) && thread.full != nullptr && pointer != nullptr;
+    if (unlikely(!may)) return false;
+    uint8_t *const begin = thread.events.cursor();
+    const uint64_t step = thread.events.step_to(pointer);
+    const auto place = static_cast<uint8_t>(stack % REAP_STACK_PLACES);
+    if (unlikely((step | size) >> 32 != 0 || thread.full->stack_places[place] != stack)) return false;
+    const unsigned size_more = format::packed_more(static_cast<uint32_t>(size));
+    const unsigned step_more = format::packed_more(static_cast<uint32_t>(step));
+    constexpr reap_tag kTag = kTimed ? REAP_TAG_TIMED_MALLOC : REAP_TAG_PACKED_MALLOC;
+    *begin = static_cast<uint8_t>(kTag | (size_more | step_more << 2) << kPackedBits);
+    uint8_t *out = format::put_packed(begin + 1, static_cast<uint32_t>(size), size_more);
+    out = format::put_packed(out, static_cast<uint32_t>(step), step_more);
+    *out++ = place;
+    out = put_time<kTimed>(thread, out);
+    if (kTimed && unlikely(out == nullptr)) return false;
+    thread.events.set_address(pointer);
+    thread.events.commit(out);
+    ++thread.allocations;
+    return true;
+}
+
+// The same for a call of free.
+template <bool kTimed>
+[[gnu::always_inline]] inline bool put_packed_free(ThreadState &thread, const void *pointer) noexcept {
+    if (unlikely(!thread.events.has_room(kMaxHotBytes))) return false;
+    uint8_t *const begin = thread.events.cursor();
+    const uint64_t step = thread.events.step_to(pointer);
+    if (unlikely(step >> 32 != 0)) return false;
+    const unsigned more = format::packed_more(static_cast<uint32_t>(step));
+    constexpr reap_tag kTag = kTimed ? REAP_TAG_TIMED_FREE : REAP_TAG_PACKED_FREE;
+    *begin = static_cast<uint8_t>(kTag | more << kPackedBits);
+    uint8_t *out = put_time<kTimed>(thread, format::put_packed(begin + 1, static_cast<uint32_t>(step), more));
+    if (kTimed && unlikely(out == nullptr)) return false;
+    thread.events.set_address(pointer);
+    thread.events.commit(out);
+    return true;
 }
 
 void record_reallocation(ThreadState &thread, reap_call call, const void *from, const void *to, size_t size,
@@ -204,6 +261,7 @@ bool make_ready(ThreadState &thread) noexcept {
         const Inside inside(thread);
         image.enter(thread);
         if (thread.phase == Phase::Recording) thread.budget += spent;
+        if (thread.phase == Phase::Fresh) thread.budget = 0; // it waits, see Image::waits
     }
     return thread.phase == Phase::Recording;
 }
@@ -216,6 +274,7 @@ void count_allocation(ThreadState &thread, reap_call call, size_t size, bool suc
 void record_sample(ThreadState &thread, reap_call call, size_t size, void *pointer, uint64_t before,
                    uint64_t after, const void *frame) noexcept {
     const Inside inside(thread);
+    if (unlikely(image.has_ended())) return image.retire(thread);
     const uint64_t period = thread.period.bytes();
     const uint64_t clock = thread.bytes_clock();
     schedule_next_sample(thread, after);
@@ -241,17 +300,24 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     thread.events.commit(end);
 }
 
-void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment, void *pointer,
-                       const void *frame) noexcept {
-    const Busy busy(thread);
+namespace {
+
+// Any allocation that has this stack.
+void record_with_stack(ThreadState &thread, reap_call call, size_t size, size_t alignment,
+                       const void *pointer, uint32_t stack) noexcept {
+    const bool alone = image.is_alone() && thread.events.may_skip_stamp();
+    if (call == REAP_CALL_MALLOC && !alone && put_packed_malloc<true>(thread, size, pointer, stack)) return;
     count_block(thread, size, pointer != nullptr);
-    const uint32_t stack = image.intern_stack(thread, frame);
     uint8_t *out = image.begin_event(thread);
     if (unlikely(out == nullptr)) return count_size(thread, call, size, pointer != nullptr);
     const bool plain = pointer != nullptr && alignment == 0 && thread.full != nullptr;
-    if (likely(plain && thread.events.may_skip_stamp()) && image.is_alone())
+    if (plain && alone && thread.events.may_skip_stamp())
         return put_quick(thread, out, call, size, pointer, stack);
     reap_tag tag = alignment != 0 ? REAP_TAG_ALIGNED : REAP_TAG_ALLOC;
+    if (plain) {
+        tag = REAP_TAG_KEPT_ALLOC;
+        thread.full->stack_places[stack % REAP_STACK_PLACES] = stack;
+    }
     if (unlikely(pointer == nullptr)) tag = REAP_TAG_FAILED;
     *out++ = format::hot_tag(tag, call);
     out = thread.events.put_stamp(out, image.now());
@@ -261,6 +327,30 @@ void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t 
     if (tag == REAP_TAG_ALIGNED)
         out = format::put_varint(out, static_cast<uint64_t>(__builtin_ctzll(alignment)));
     thread.events.commit(out);
+}
+
+// Any allocation. The stack begins with the caller.
+[[gnu::noinline]] void *record_any_allocation(ThreadState &thread, reap_call call, size_t size,
+                                              size_t alignment, void *pointer) noexcept {
+    const Busy busy(thread);
+    const uint32_t stack = image.intern_stack(thread, __builtin_frame_address(0));
+    record_with_stack(thread, call, size, alignment, pointer, stack);
+    return pointer;
+}
+
+} // namespace
+
+void *record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
+                        void *pointer) noexcept {
+    bool quick = false;
+    if (likely(call == REAP_CALL_MALLOC)) {
+        const Busy busy(thread);
+        if (likely(needs_no_stamp(thread))) {
+            const uint32_t stack = image.find_stack(thread, __builtin_frame_address(0));
+            quick = stack != 0 && put_packed_malloc<false>(thread, size, pointer, stack);
+        }
+    }
+    return likely(quick) ? pointer : record_any_allocation(thread, call, size, alignment, pointer);
 }
 
 bool note_free(reap_call call, void *pointer) noexcept {
@@ -280,33 +370,59 @@ bool note_free(reap_call call, void *pointer) noexcept {
     return true;
 }
 
-void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept {
+namespace {
+
+[[gnu::noinline]] void free_rarely(void *pointer) noexcept {
     if (pointer == nullptr || is_bootstrap(pointer)) return;
     ThreadState &thread = thread_state;
-    if (likely(records_all(thread))) {
-        record_free(thread, call, pointer);
-        return release(pointer);
-    }
-    if (is_nested(thread)) return release(pointer);
+    if (is_nested(thread)) return real.free(pointer);
     const Permit permit(thread);
     if (!permit.granted()) {
-        count_free(thread, call);
-        release(pointer);
+        count_free(thread, REAP_CALL_FREE);
+        real.free(pointer);
         return;
     }
     if (image.full()) {
-        record_free(thread, call, pointer);
-        release(pointer);
+        record_free(thread, REAP_CALL_FREE, pointer);
+        real.free(pointer);
         return;
     }
-    count_free(thread, call);
+    count_free(thread, REAP_CALL_FREE);
     if (!image.watched.remove(pointer)) {
-        release(pointer);
+        real.free(pointer);
         return;
     }
     const uint64_t before = image.now();
-    release(pointer);
+    real.free(pointer);
     record_sample_end(thread, pointer, before, image.now());
+}
+
+// Of a thread that records all, what takes a stamp or is none for a packed record.
+[[gnu::noinline]] void record_and_free(void *pointer) noexcept {
+    ThreadState &thread = thread_state;
+    bool timed = false;
+    {
+        const Busy busy(thread);
+        if (!image.is_alone() || !thread.events.may_skip_stamp())
+            timed = put_packed_free<true>(thread, pointer);
+    }
+    if (!timed) record_free(thread, REAP_CALL_FREE, pointer);
+    real.free(pointer);
+}
+
+} // namespace
+
+void free_slow(void *pointer) noexcept {
+    ThreadState &thread = thread_state;
+    if (likely(pointer != nullptr && !is_bootstrap(pointer) && records_all(thread))) {
+        bool quick;
+        {
+            const Busy busy(thread);
+            quick = needs_no_stamp(thread) && put_packed_free<false>(thread, pointer);
+        }
+        return likely(quick) ? real.free(pointer) : record_and_free(pointer);
+    }
+    free_rarely(pointer);
 }
 
 namespace {
@@ -340,7 +456,7 @@ void *realloc_in_full_depth(ThreadState &thread, reap_call call, void *pointer, 
         thread.note_failure(size);
         record_free(thread, call, pointer, before);
     } else {
-        record_allocation(thread, call, size, 0, nullptr, frame);
+        record_allocation(thread, call, size, 0, nullptr);
     }
     return moved;
 }

@@ -26,7 +26,7 @@ inline bool is_nested(ThreadState &thread) noexcept {
 
 // Whether the thread records in full depth, and may do so now: nearly always then.
 inline bool records_all(const ThreadState &thread) noexcept {
-    return image.full() && thread.may_record() && !image.is_copy();
+    return thread.may_record_all() && !image.is_copy();
 }
 
 // The thread's permission to record during a call. A thread that has ended borrows idle counters for it. (If
@@ -62,20 +62,15 @@ void count_allocation(ThreadState &thread, reap_call call, size_t size, bool suc
 void record_sample(ThreadState &thread, reap_call call, size_t size, void *pointer, uint64_t before,
                    uint64_t after, const void *frame) noexcept;
 
-// Full depth: an allocation has returned. `alignment` is 0 if none was requested.
-void record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment, void *pointer,
-                       const void *frame) noexcept;
+// Full depth: an allocation has returned `pointer`, which is returned. `alignment` is 0 if none was
+// requested. The stack begins with the caller: a tail call leaves the entry point's.
+[[gnu::noinline]] void *record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
+                                          void *pointer) noexcept;
 
-// Allocates by calling `invoke`, and records the call. Holds nothing while `invoke` runs, so that an operator
-// new may throw through here.
+// What `allocate_slow` does in triage, and where a thread may not record.
 template <class Invoke>
-[[gnu::noinline]] void *allocate_slow(reap_call call, size_t size, size_t alignment, Invoke invoke) {
+[[gnu::noinline]] void *allocate_rarely(reap_call call, size_t size, size_t alignment, Invoke invoke) {
     ThreadState &thread = thread_state;
-    if (likely(size >> 47 == 0 && records_all(thread))) {
-        void *pointer = invoke();
-        record_allocation(thread, call, size, alignment, pointer, __builtin_frame_address(0));
-        return pointer;
-    }
     if (is_nested(thread)) return invoke();
     refund_impossible(thread, size);
     const Permit permit(thread);
@@ -84,11 +79,7 @@ template <class Invoke>
         count_allocation(thread, call, size, pointer != nullptr);
         return pointer;
     }
-    if (image.full()) {
-        void *pointer = invoke();
-        record_allocation(thread, call, size, alignment, pointer, __builtin_frame_address(0));
-        return pointer;
-    }
+    if (image.full()) return record_allocation(thread, call, size, alignment, invoke());
     if (thread.budget >= 0) {
         void *pointer = invoke();
         count_allocation(thread, call, size, pointer != nullptr);
@@ -102,10 +93,20 @@ template <class Invoke>
     return pointer;
 }
 
-// A free that the fast path could not handle. `release` frees the block.
-void free_slow(reap_call call, void *pointer, void (*release)(void *)) noexcept;
+// Allocates by calling `invoke`, and records the call. Holds nothing while `invoke` runs, so that an operator
+// new may throw through here.
+template <class Invoke>
+[[gnu::noinline]] void *allocate_slow(reap_call call, size_t size, size_t alignment, Invoke invoke) {
+    ThreadState &thread = thread_state;
+    if (likely(size >> 47 == 0 && records_all(thread)))
+        return record_allocation(thread, call, size, alignment, invoke());
+    return allocate_rarely(call, size, alignment, invoke);
+}
 
-// The same for sized operators delete; the caller frees the block afterwards. Returns false if the block must
+// A free that the fast path could not handle.
+void free_slow(void *pointer) noexcept;
+
+// The same for operators delete; the caller frees the block afterwards. Returns false if the block must
 // not be freed.
 bool note_free(reap_call call, void *pointer) noexcept;
 

@@ -1,4 +1,5 @@
-// The recorder's per-thread state. The fast paths use only the first five fields.
+// The recorder's per-thread state. The fast paths of triage use only the first five fields, those of full
+// depth two cache lines.
 #pragma once
 
 #include <cstddef>
@@ -31,50 +32,54 @@ struct RequestState {
 
 // What makes many events cheap: mapped at the first in full depth, and in triage after a few samples.
 struct FullDepth {
-    KnownStack known;
     uint32_t stack_places[REAP_STACK_PLACES]; // of the thread's block of events
-    KnownPython *python;                      // mapped where the program runs Python
+    KnownStack known;
+    KnownPython *python; // mapped where the program runs Python
 };
 
 // The initial state is valid: the budget runs out at the first allocation, and mask 0 triggers at the first
 // free, so a thread enters the slow path before it needs anything here.
-struct ThreadState {
+struct alignas(64) ThreadState {
     int64_t budget = 0;            // bytes until the next sample; negative: take the slow path
     uintptr_t mask = 0;            // for WatchList::slot; 0: every free takes the slow path
     reap_counts *counts = nullptr; // never null while budget >= 0 or mask != 0
     uint64_t allocations = 0;      // blocks allocated by this thread, for request counts
     size_t exact = 0;              // smaller sizes have exact counters whose pages are allocated
 
-    // These four are read as one word: see may_record.
+    // These four are read as one word: see may_record_all.
     Phase phase = Phase::Fresh;
     bool busy = false; // inside the recorder, which must not be re-entered by a signal handler or a library
     bool inside_operator = false; // an allocator's own operator runs; its calls are not recorded
-    bool unused = false;
-    bool called_back = false;  // it has called malloc or free by name
-    bool end_key_set = false;  // the key whose destructor tells its end is set
-    bool counts_large = false; // the counters of sizes from REAP_EXACT_SIZES on are allocated
-    uint8_t walks = 0;         // stacks that were walked without `full`, up to a few
-    uint32_t unloads = 0;      // calls of dlclose that this thread is in
+    bool all = false;             // the trace is one of full depth
+    bool called_back = false;     // it has called malloc or free by name
+    bool end_key_set = false;     // the key whose destructor tells its end is set
+    bool counts_large = false;    // the counters of sizes from REAP_EXACT_SIZES on are allocated
+    uint8_t walks = 0;            // stacks that were walked without `full`, up to a few
+    FullDepth *full = nullptr;    // mapped when it pays, and passed on like the counters
+    uint64_t began = 0;           // ticks
+    RecordStream events;
+
+    uint32_t unloads = 0; // calls of dlclose that this thread is in
     uint32_t number = 0;
     uint32_t tid = 0;
     bool takes_over = false; // its stream has another thread's events, and does not yet say that it follows
-    uint64_t began = 0;      // ticks
     reap_block_header *counts_block = nullptr;
     RequestState request;
-    FullDepth *full = nullptr; // mapped when it pays, and passed on like the counters
     int64_t sampled_until = 0; // all gaps drawn so far: drawn - budget is the bytes this thread has allocated
     uint64_t last_sample = 0;  // ticks
     Period period;
     Random random;
-    RecordStream events;
 
-    // Whether the thread is recording, and neither in the recorder nor in an allocator's own operator.
-    [[nodiscard]] bool may_record() const noexcept {
+    // Whether the thread is recording in full depth, and neither in the recorder nor in an allocator's own
+    // operator.
+    [[nodiscard]] bool may_record_all() const noexcept {
         static_assert(offsetof(ThreadState, inside_operator) == offsetof(ThreadState, phase) + 2);
-        static_assert(offsetof(ThreadState, unused) == offsetof(ThreadState, phase) + 3);
+        static_assert(offsetof(ThreadState, all) == offsetof(ThreadState, phase) + 3);
+        static_assert(offsetof(ThreadState, events) == 64 && sizeof events <= 64);
+        constexpr uint32_t kAll = 1u << 24;
         uint32_t word;
         __builtin_memcpy(&word, &phase, sizeof word);
-        return word == static_cast<uint32_t>(Phase::Recording); // the other three are zero
+        return word == (static_cast<uint32_t>(Phase::Recording) | kAll);
     }
 
     // Subtracts an allocation from the budget. May wrap around: see refund_impossible.
@@ -117,11 +122,18 @@ struct Handover {
     }
 };
 
-// Marks the thread as being inside the recorder.
+// Marks the thread as being inside the recorder. A signal handler sees the mark: what the scope does stays in
+// it.
 class Busy {
   public:
-    explicit Busy(ThreadState &thread) noexcept : thread_(thread) { thread_.busy = true; }
-    ~Busy() { thread_.busy = false; }
+    explicit Busy(ThreadState &thread) noexcept : thread_(thread) {
+        thread_.busy = true;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
+    ~Busy() {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        thread_.busy = false;
+    }
     Busy(const Busy &) = delete;
     Busy &operator=(const Busy &) = delete;
 

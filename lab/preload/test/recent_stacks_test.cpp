@@ -67,8 +67,12 @@ TEST_F(RecentStacksTest, IsNotFoundBelowAnotherKnownFrame) {
 TEST_F(RecentStacksTest, IsForgotten) {
     known->recent.forget();
     EXPECT_EQ(found(), 0u);
-    known->add_recent(start(), 1);
-    EXPECT_EQ(found(), 3u);
+    for (int again = 0; again < 3; ++again) {
+        known->add_recent(start(), 1);
+        EXPECT_EQ(found(), 3u);
+        known->recent.forget();
+        EXPECT_EQ(found(), 0u);
+    }
 }
 
 TEST_F(RecentStacksTest, RbpMattersIfAFrameReadsIt) {
@@ -90,6 +94,71 @@ TEST_F(RecentStacksTest, TwoStacksThatBeginAtTheSamePlaceAreKeptBoth) {
     EXPECT_EQ(found(), 5u);
     words[15] = 0x401002;
     EXPECT_EQ(found(), 3u);
+    known->recent.forget();
+    words[15] = 0x402002;
+    known->add_recent(start(), 1);
+    EXPECT_EQ(found(), 5u);
+    words[15] = 0x401002;
+    EXPECT_EQ(found(), 0u) << "forgotten, and not added again";
+}
+
+// The words of the callers by which a stack is found are four; these are compared alone.
+TEST(DeepRecentStack, IsNotFoundWithAnotherReturnAddressFurtherOut) {
+    constexpr size_t kDeep = 40;
+    constexpr size_t kBelow = 10; // frames below the known one
+    constexpr FrameRule kPlain{16, 0, Cfa::Rsp, SavedRbp::Unchanged};
+    const auto words = std::make_unique<uint64_t[]>(2 * kDeep + 2);
+    const auto known = std::make_unique<KnownStack>();
+    const auto at = [&](size_t word) { return reinterpret_cast<uint64_t>(&words[word]); };
+    for (size_t frame = kDeep; frame != 0; --frame) { // outermost first
+        const uint64_t pc = words[2 * frame - 1] = 0x400000 + frame;
+        known->append({at(2 * frame), pc, at(0), at(2 * frame + 2), kPlain},
+                      static_cast<uint32_t>(100 - frame));
+    }
+    const WalkStart start{at(2), words[1], &words[0]};
+    known->add_recent(start, kDeep - kBelow);
+    ASSERT_EQ(known->find_recent(start), 99u);
+    for (size_t frame = 6; frame <= kDeep; ++frame) {
+        ++words[2 * frame - 1];
+        EXPECT_EQ(known->find_recent(start), 0u) << frame;
+        --words[2 * frame - 1];
+    }
+    EXPECT_EQ(known->find_recent(start), 99u);
+}
+
+TEST_F(RecentStacksTest, AFrameOutsideAllModulesIsNotRemembered) {
+    known->recent.forget();
+    known->ends_outside = true;
+    known->add_recent(start(), 1);
+    EXPECT_EQ(found(), 0u);
+}
+
+// More stacks than there is room for, each at a stack pointer of its own.
+TEST(ManyRecentStacks, TheLatestAreKept) {
+    constexpr size_t kMany = 3000;
+    constexpr size_t kKept = 500;
+    constexpr FrameRule kPlain{16, 0, Cfa::Rsp, SavedRbp::Unchanged};
+    const auto words = std::make_unique<uint64_t[]>(2 * kMany + 4);
+    const auto known = std::make_unique<KnownStack>();
+    const auto at = [&](size_t word) { return reinterpret_cast<uint64_t>(&words[word]); };
+    const auto start = [&](size_t word) { return WalkStart{at(word), words[word - 1], &words[0]}; };
+    words[2 * kMany + 1] = 0x400000;
+    known->append({at(2 * kMany + 2), 0x400000, at(0), at(2 * kMany + 4), kPlain}, 1);
+    for (size_t i = 1; i <= kMany; ++i) {
+        words[2 * i - 1] = 0x400000 + i;
+        known->count = 1;
+        known->append({at(2 * i), words[2 * i - 1], at(0), at(2 * i + 2), kPlain},
+                      static_cast<uint32_t>(i + 1));
+        known->add_recent(start(2 * i), 1);
+        ASSERT_EQ(known->find_recent(start(2 * i)), i + 1);
+    }
+    size_t found = 0;
+    for (size_t i = kMany - kKept; i <= kMany; ++i) {
+        const uint32_t id = known->find_recent(start(2 * i));
+        if (id == i + 1) ++found;
+        ASSERT_TRUE(id == 0 || id == i + 1);
+    }
+    EXPECT_GT(found, kKept / 4); // of those whose calls no other took the place of
 }
 
 } // namespace

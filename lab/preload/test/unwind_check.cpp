@@ -85,8 +85,9 @@ REAP_COLD void describe(const uint64_t *ours, size_t our_count, const uint64_t *
     report(text, static_cast<size_t>(used));
 }
 
-[[gnu::noinline]] void check() noexcept {
-    if (busy || disabled) return;
+// The stack begins with the caller, which a tail call leaves the program's: so begin most of the recorder's.
+[[gnu::noinline]] void *check(void *pointer) noexcept {
+    if (busy || disabled) return pointer;
     busy = true;
     const ErrnoGuard keep;
     uint64_t ours[kMaxFrames];
@@ -108,6 +109,7 @@ REAP_COLD void describe(const uint64_t *ours, size_t our_count, const uint64_t *
     if (count != our_count || memcmp(ours, theirs, count * sizeof *ours) != 0)
         describe(ours, our_count, theirs, count);
     busy = false;
+    return pointer;
 }
 
 [[gnu::constructor]] void start() {
@@ -131,17 +133,9 @@ REAP_COLD void describe(const uint64_t *ours, size_t our_count, const uint64_t *
 
 } // namespace
 
-REAP_EXPORT void *malloc(size_t size) {
-    void *pointer = real.malloc(size);
-    check();
-    return pointer;
-}
+REAP_EXPORT void *malloc(size_t size) { return check(real.malloc(size)); }
 
-REAP_EXPORT void *calloc(size_t count, size_t size) {
-    void *pointer = real.calloc(count, size);
-    check();
-    return pointer;
-}
+REAP_EXPORT void *calloc(size_t count, size_t size) { return check(real.calloc(count, size)); }
 
 REAP_EXPORT void *realloc(void *pointer, size_t size) {
     if (!is_bootstrap(pointer)) {
@@ -151,8 +145,7 @@ REAP_EXPORT void *realloc(void *pointer, size_t size) {
         memcpy(fresh, pointer, size);
         pointer = fresh;
     }
-    check();
-    return pointer;
+    return check(pointer);
 }
 
 REAP_EXPORT void free(void *pointer) {

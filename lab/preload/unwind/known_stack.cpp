@@ -50,15 +50,15 @@ bool KnownStack::append_with_rbp(const FreshFrame &from, uint32_t id, bool calle
 void KnownStack::add_recent(const WalkStart &start, size_t callers) noexcept {
     const size_t first = callers == 0 ? 0 : frames[callers - 1].words_end;
     const size_t words_count = frames[count - 1].words_end - first;
-    if (callers == 0 || words_count > RecentStack::kMostWords) return;
+    // A frame outside all modules may belong to one later: it is looked up for each stack.
+    if (callers == 0 || ends_outside || words_count > RecentStack::kMostWords) return;
     const uint64_t *slots[RecentStacks::kCallers];
     size_t at = count - 1;
     for (const uint64_t *&slot : slots) {
         if (at != 0) --at;
         slot = reinterpret_cast<const uint64_t *>(frames[at].sp - 8);
     }
-    recent.set_callers(start, slots);
-    RecentStack &stack = recent.place(start, frames[0].sp);
+    RecentStack &stack = recent.add(start, slots);
     const KnownFrame &inner = frames[count - 1];
     const KnownFrame &caller = frames[callers - 1];
     stack.sp = inner.sp;
@@ -66,7 +66,6 @@ void KnownStack::add_recent(const WalkStart &start, size_t callers) noexcept {
     stack.caller_sp = caller.sp;
     stack.caller_id = caller.id;
     stack.id = inner.id;
-    stack.epoch = recent.epoch();
     stack.callers = static_cast<uint8_t>(callers);
     stack.words_count = static_cast<uint8_t>(words_count);
     stack.needs_rbp = inner.needs_rbp;

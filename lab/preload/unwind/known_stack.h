@@ -53,23 +53,22 @@ struct KnownStack {
         while (same != 0 && frames[same - 1].sp < sp) --same;
         const size_t end = same == 0 ? 0 : frames[same - 1].words_end;
         for (size_t at = 0; at < end; ++at)
-            if (words[at].changed() != 0) return frame_of[at];
+            if (words[at].changed()) return frame_of[at];
         return same;
     }
 
     // The number of the stack that begins at `start`, if it is one of the recent ones; else 0. The known
-    // frames stay as they are.
-    [[nodiscard]] uint32_t find_recent(const WalkStart &start) noexcept {
-        if (count == 0 || ends_outside) return 0;
-        const RecentStack &stack = recent.place(start, frames[0].sp);
-        const size_t callers = stack.callers;
-        if (stack.sp != start.sp || stack.epoch != recent.epoch() || callers > count) return 0;
-        const KnownFrame &caller = frames[callers - 1];
-        if (caller.id != stack.caller_id || caller.sp != stack.caller_sp) return 0;
-        if (stack.needs_rbp && *start.rbp_at != stack.rbp) return 0;
+    // frames stay as they are. A stack is only found where one began before that `start` was: on the main
+    // stack or the thread's own, so that its words can be read.
+    [[nodiscard, gnu::always_inline]] uint32_t find_recent(const WalkStart &start) const noexcept {
+        const RecentStack *const stack = recent.candidate(start);
+        if (stack == nullptr || stack->sp != start.sp || stack->callers > count) return 0;
+        const KnownFrame &caller = frames[stack->callers - 1];
+        if (caller.id != stack->caller_id || caller.sp != stack->caller_sp) return 0;
+        if (stack->needs_rbp && *start.rbp_at != stack->rbp) return 0;
         const bool changed =
-            any_changed(stack.words, stack.words_count) || any_changed(words, caller.words_end);
-        return changed ? 0 : stack.id;
+            any_changed(stack->words, stack->words_count) || any_changed(words, caller.words_end);
+        return changed ? 0 : stack->id;
     }
 
     // Remembers the stack that begins at `start`, of which the outer `callers` frames were known before.

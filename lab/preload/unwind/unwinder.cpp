@@ -150,11 +150,12 @@ bool Unwinder::find_changed(KnownStack &known, const void *frame, size_t limit, 
         }
     }
     // An entry point that did not leave its frame to the function that called us.
+    const uint64_t begin = at.sp;
     for (const CodeRange own = own_code(); unlikely(own.contains(at.pc));)
         if (!at.follow(rule(at.pc))) return false;
     start = {at.sp, at.pc, reinterpret_cast<const uint64_t *>(at.rbp_at)};
-    id = known.find_recent(start);
-    if (likely(id != 0)) return true;
+    if (at.sp != begin) id = known.find_recent(start);
+    if (id != 0) return true;
     size_t same = known.unchanged(at.sp);
     if (known.ends_outside && same != 0 && rule(known.words[0].value).cfa != Cfa::Outside) same = 0;
     known.count = same;
@@ -199,6 +200,7 @@ bool Unwinder::find_changed_on(KnownStack &known, Cursor at, size_t limit) noexc
             // Of a stack that the program allocated itself nothing is remembered: it may be unmapped.
             if (!kOnMain && below_thread_descriptor(at.sp) > kFirstFrames) return false;
             known.ends_outside = step.cfa == Cfa::Outside;
+            if (known.ends_outside) known.recent.forget();
             known.count = 0;
             known.fresh_count = static_cast<size_t>(fresh - known.fresh) + 1;
             return true;

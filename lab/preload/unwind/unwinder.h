@@ -28,12 +28,21 @@ class Unwinder {
     // __builtin_frame_address(0) is in the function where the walk begins: with its caller.
     template <class Edge>
     bool intern(KnownStack &known, const void *frame, size_t limit, Edge edge, uint32_t &id) noexcept {
-        id = 0;
+        id = find_recent(known, frame);
+        if (likely(id != 0)) return true;
         WalkStart start;
         if (!find_changed(known, frame, limit, start, id)) return false;
-        if (likely(id != 0)) return true;
-        id = number_changed(known, edge, start);
+        if (id == 0) id = number_changed(known, edge, start);
         return true;
+    }
+
+    // What `intern` finds for a stack that is a recent one, else 0. (`known.unloads` is never a number of
+    // unloads with one in progress.)
+    [[nodiscard, gnu::always_inline]] uint32_t find_recent(const KnownStack &known,
+                                                           const void *frame) const noexcept {
+        if (unlikely(known.unloads != __atomic_load_n(&unloads_, __ATOMIC_ACQUIRE))) return 0;
+        const auto *const words = static_cast<const uint64_t *>(frame);
+        return known.find_recent({reinterpret_cast<uint64_t>(words + 2), words[1], words});
     }
 
     // How many stacks had a frame whose rule is unsupported, about.
@@ -53,8 +62,8 @@ class Unwinder {
   private:
     struct Cursor;
 
-    // Sets `id`, which is 0 before, if the stack is a recent one. Else leaves in `known` the frames that have
-    // not changed, and in `fresh` those that are to be numbered.
+    // Sets `id`, which is 0 before, if the stack is a recent one that begins in a frame further out. Else
+    // leaves in `known` the frames that have not changed, and in `fresh` those that are to be numbered.
     bool find_changed(KnownStack &known, const void *frame, size_t limit, WalkStart &start,
                       uint32_t &id) noexcept;
     template <bool kOnMain>

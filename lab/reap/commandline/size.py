@@ -1,4 +1,4 @@
-"""Sizes and shares as words of a command line."""
+"""Sizes, shares and times as words of a command line."""
 
 import click
 
@@ -39,6 +39,29 @@ class Percent(click.ParamType[float]):
         return share
 
 
+class Newest(click.ParamType[tuple[float, int]]):
+    """How much of the newest is kept: a time (5min, 2h), or a size (512M, 2GB). One of both is 0."""
+
+    name = "newest"
+
+    def convert(
+        self, value: str | tuple[float, int], parameter: click.Parameter | None, context: click.Context | None
+    ) -> tuple[float, int]:
+        """Seconds and bytes. Fails with a message that says what is expected."""
+        if not isinstance(value, str):
+            return value
+        seconds = amounts.parse(value, "time") or 0.0
+        # Without a unit, or with m, it could be either.
+        clear = not value.strip().endswith("m") and value.strip()[-1:].isalpha()
+        size = int(amounts.parse(value, "bytes") or 0) if clear else 0
+        if not seconds and not size:
+            forms = "a time in s, min, h or d (5min), or a size with its unit (512M)"
+            self.fail(f"{value!r} is neither a time nor a size: give {forms}", parameter, context)
+        return seconds, size
+
+
+NEWEST = Newest()
+"""The type of an option that takes how much is kept."""
 SIZE = Size()
 """The type of an option that takes a size."""
 PERCENT = Percent()

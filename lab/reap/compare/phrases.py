@@ -123,6 +123,6 @@ def noise(comparison: Comparison, metric: str = "cpu") -> str:
     if ratio is None:
         return ""
     if units.says_nothing(ratio.ratio):
-        return f"How far {comparison.baseline} differs from itself is unknown: {units.TOO_FEW}"
+        return f"{comparison.baseline} compared with itself: {units.TOO_FEW}"
     span = interval(ratio.ratio)
     return f"{comparison.baseline} compared with itself: {span} {METRICS[metric]}"

@@ -1,12 +1,16 @@
 """`reap record`: record every allocation of a program into a file."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reap.commandline.label import LABEL, of_a_recording
-from reap.commandline.size import PERCENT, SIZE
+from reap.commandline.moment import MOMENT
+from reap.commandline.size import NEWEST, PERCENT, SIZE
+
+if TYPE_CHECKING:
+    from reap.recording.part import Moment
 
 
 @click.command()
@@ -39,6 +43,20 @@ from reap.commandline.size import PERCENT, SIZE
     default=0,
     metavar="SIZE",
     help="Stop writing events when the file has this size (64M, 2G); totals stay exact.",
+)
+@click.option(
+    "--start-at",
+    type=MOMENT,
+    metavar="MOMENT",
+    help="Start recording when CMD enters a phase (phase:NAME, see docs/marks.md) or reap gets a signal "
+    "(signal:USR1, signal:USR2).",
+)
+@click.option("--stop-at", type=MOMENT, metavar="MOMENT", help="Stop recording then; CMD runs on to its end.")
+@click.option(
+    "--last",
+    type=NEWEST,
+    metavar="AMOUNT",
+    help="Keep the newest part of the recording alone: 5min, 2h, 512M.",
 )
 @click.option(
     "--via",
@@ -82,6 +100,9 @@ def record(
     python: bool,
     compress: bool,
     max_size: int,
+    start_at: "Moment | None",
+    stop_at: "Moment | None",
+    last: tuple[float, int] | None,
     via: str,
     pid: int | None,
     seconds: float,
@@ -97,6 +118,10 @@ def record(
 
     The file can be read at any time, even if the program crashes. Exits with CMD's own status.
 
+    --start-at and --stop-at record a part of the run. A block that was allocated before it is not in the
+    recording, nor is its free. A signal that they name is for reap: CMD does not get it. --last keeps the
+    newest minutes or bytes of a long run on disk, up to its end or --stop-at.
+
     --pid watches a process that runs already, and its children: where they allocate, what sizes and how
     often, all estimated. Nothing is loaded into them: the kernel counts their calls by uprobes, now and then,
     at about 5 % of their CPU time. Requires root, or CAP_PERFMON and CAP_BPF. Exits with 126 where that is
@@ -105,6 +130,7 @@ def record(
 
     \b
         reap record -o perl.reap -- perl script.pl
+        reap record -o steady.reap --start-at phase:steady -- ./server
         reap record -o redis.reap --pid $(pidof -s redis-server) --seconds 30
         reap record -o static.reap --via uprobe -- ./static-server
         reap show perl.reap
@@ -116,6 +142,7 @@ def record(
     from reap.commandline.recorded import to_record
     from reap.recording import record as recording
     from reap.recording.attach import MOST_OVERHEAD
+    from reap.recording.part import Limits, Moment
 
     watched = {
         "most_overhead": MOST_OVERHEAD if max_cpu is None else max_cpu,
@@ -145,6 +172,15 @@ def record(
     reporting.require_file(output)
     launch = to_record(command, allocator, timeout)
     path = output or Path(f"{reporting.name_of(launch.argv)}.reap")
+    if last and max_size:
+        raise ReapError("--max-size must not be used with --last", "give --last a size", ExitCode.USAGE)
+    seconds_kept, bytes_kept = last or (0.0, 0)
+    limits = Limits(
+        start=start_at or Moment(),
+        stop=stop_at or Moment(),
+        last_seconds=seconds_kept,
+        last_bytes=bytes_kept,
+    )
     try:
         outcome = recording.record(
             launch,
@@ -155,11 +191,14 @@ def record(
             max_bytes=max_size,
             compress=compress,
             labels=labels,
+            limits=limits,
         )
     except recording.LostError as lost:
         complain(lost)
         return reporting.say_end(launch.argv[0], lost.outcome, timeout)
     status = reporting.say_end(launch.argv[0], outcome, timeout)
+    if unreached := recording.unreached(path, limits):
+        click.echo(f"note: {unreached}", err=True)
     reporting.say_written("the recording", path)
     reporting.say_next(["reap", "show", str(path)])
     return status
@@ -167,7 +206,7 @@ def record(
 
 _OF_A_COMMAND = ("timeout",)
 """Options that must not be used with --pid."""
-_OF_A_PRELOAD = ("depth", "allocator", "python", "compress")
+_OF_A_PRELOAD = ("depth", "allocator", "python", "compress", "start_at", "stop_at", "last")
 """Nor these, neither with --via uprobe."""
 
 

@@ -17,6 +17,7 @@ from reap.launch import native_files, spawn
 from reap.launch.host import sampling
 from reap.launch.records import Launch, Outcome
 from reap.recording import clock
+from reap.recording.part import Limits, unreached_at
 
 Depth = Literal["triage", "full"]
 DEPTHS: tuple[Depth, ...] = ("triage", "full")
@@ -25,6 +26,10 @@ _PERIOD_US = 1000
 """Between two samples of the instruction pointer, in CPU time of a thread."""
 _TIMER_PERIOD_US = 4000
 """The same by timer: the kernel's own tick is no finer."""
+
+
+_FEWEST_BLOCKS = 16
+"""Of a recording of which the newest part is kept."""
 
 
 class LostError(ReapError):
@@ -45,6 +50,7 @@ def record(
     max_bytes: int = 0,
     compress: bool = False,
     labels: Sequence[tuple[str, str]] = (),
+    limits: Limits | None = None,
     start: Callable[[Launch], Outcome] = spawn.run,
 ) -> Outcome:
     """Runs the program with the recorder in front of its allocator, and writes what it did to `path`.
@@ -53,7 +59,8 @@ def record(
     program or this process is killed. `depth` triage counts everything and samples stacks, latencies and live
     bytes; full writes every event with its stack. `python` has stacks show Python functions in place of the
     interpreter's calls. From `max_bytes` on no events are written, and counters go on. `compress`
-    compresses the file when nothing more can come. `labels` are kept in it. `start` runs the program to its
+    compresses the file when nothing more can come. `labels` are kept in it. `limits` say which part of the
+    run is recorded. `start` runs the program to its
     end. Throws ReapError if the file exists (without `force`) or cannot be made, LostError if it cannot be
     completed, and what `start` throws.
     """
@@ -75,6 +82,8 @@ def record(
         raise ReapError(
             f"the recording {path} cannot be written: {error.strerror}", "name another file with -o"
         ) from error
+    if limits:
+        _limit(path, limits)
     # Its first half is a name that anybody may learn, its second a word for the program's processes alone.
     socket = secrets.token_hex(native.SOCKET_NAME)
     recorded = replace(
@@ -101,6 +110,31 @@ def record(
         )
         raise LostError(cause, outcome) from error
     return outcome
+
+
+def _limit(path: Path, limits: Limits) -> None:
+    """Has an empty recording take a part of the run; removes it where it cannot."""
+    try:
+        native.set_part(
+            native_name(path.absolute()),
+            (limits.start.phase, limits.start.signal),
+            (limits.stop.phase, limits.stop.signal),
+            ring_seconds=limits.last_seconds,
+            ring_blocks=max(_FEWEST_BLOCKS, limits.last_bytes // native.BLOCK_BYTES)
+            if limits.last_bytes
+            else 0,
+        )
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise ReapError(
+            f"--last is not possible for {path}: its file system gives no space back ({error.strerror})",
+            "write it elsewhere with -o, or use --max-size",
+        ) from error
+
+
+def unreached(path: Path, limits: Limits) -> str:
+    """What the limits of a recording waited for in vain, as a clause; empty where that came."""
+    return unreached_at(native.gate_of(native_name(path)), limits) if limits else ""
 
 
 def blocks(max_bytes: int) -> int:

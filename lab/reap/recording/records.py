@@ -158,6 +158,18 @@ class Attached(Record):
     """Since the program's first instruction (`--via uprobe`); else of a process that ran already."""
 
 
+class Part(Record):
+    """Which part of the program's run was recorded. Times in seconds after the program's start."""
+
+    began: float
+    start: str
+    """What it began with, as `reap record` was told: phase:NAME, signal:NAME, the last N; empty: the
+    program's start."""
+    ended: float
+    stop: str
+    """What it ended with; empty: the program's end."""
+
+
 class Profile(Record):
     """Everything that `reap show` says of a recording."""
 
@@ -187,6 +199,8 @@ class Profile(Record):
     """Sampled allocations behind the estimates; 0 in a full recording."""
     requests: Requests | None = None
     """None of a program that marks none."""
+    part: Part | None = None
+    """None of a recording of the whole run."""
     attached: Attached | None = None
     """Of a recording from outside: everything is an estimate, and nothing is known of lifetimes and of what
     is in use."""

@@ -48,7 +48,8 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
     title = reporting.name_of(profile.command) if profile.command else file.stem
     parts: list[Part] = [ProfilePart(profile=profile)]
     if json_file or html_file:
-        graph, source = stacks(recording, source_of(recording.header().start_unix_ns / 1e9))
+        header = recording.header()
+        graph, source = stacks(recording, source_of(header.start_unix_ns / 1e9 - header.lead))
         parts += [FlamePart(flame=graph)] if graph else []
         parts += [SourcePart(source=source)] if source else []
     answer = Answer(title=title, command=profile.command, parts=parts)

@@ -33,6 +33,12 @@ class Observer {
     virtual int fd() const { return -1; }
     virtual void serve() {}
 
+    /// Whether a signal that was sent to reap is for the observer, and not to be passed on to the program.
+    virtual bool takes(int signal) {
+        (void)signal;
+        return false;
+    }
+
     /// The program has ended and was waited for; `tick` is not called again.
     virtual void detach() {}
 

@@ -40,12 +40,14 @@ void Sampler::tick(std::int64_t now) {
         trace_.flush();
         next_flush_ = now + flush_period_ns;
     }
+    ring_.tick(trace_);
     next_ = now + (now - started_ < young_ns ? first_period_ns : later_period_ns);
 }
 
 void Sampler::detach() {
     if (sampling_) perf_.drain(trace_);
     trace_.flush();
+    ring_.tick(trace_);
 }
 
 void Sampler::measure_resident(std::int64_t now) {

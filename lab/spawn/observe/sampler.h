@@ -8,6 +8,7 @@
 #include "observe/observer.h"
 #include "perf/sampler.h"
 #include "trace/block.h"
+#include "trace/ring.h"
 #include "trace/server.h"
 #include "trace/unrecorded.h"
 
@@ -24,6 +25,7 @@ class Sampler final : public Observer {
     std::int64_t next_tick() const override { return next_; }
     void tick(std::int64_t now) override;
     void detach() override;
+    bool takes(int signal) override { return trace_.pass_gate(signal); }
     int fd() const override { return server_.fd(); }
     void serve() override { server_.serve(trace_.fd()); }
 
@@ -40,6 +42,7 @@ class Sampler final : public Observer {
     PerfSampler perf_;
     TraceServer server_;
     Unrecorded unrecorded_;
+    TraceRing ring_;
     bool sampling_ = false;
 };
 

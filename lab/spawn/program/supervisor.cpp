@@ -164,6 +164,8 @@ class Supervisor {
             } else if (getppid() != parent_ || signal == SIGRTMIN) {
                 // Our parent has died, or asks us to end the tree at once.
                 end_tree();
+            } else if (info.ssi_pid == static_cast<std::uint32_t>(parent_) && observer_.takes(signal)) {
+                continue; // what is sent to a whole group reaches the program without us
             } else if (options_.capture) {
                 if (signal == SIGTERM && terminating_) {
                     end_tree();

@@ -11,6 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
+#include "reap_gate.h"
+#include "reap_ticks.h"
+
 namespace reap::spawn {
 namespace {
 
@@ -71,6 +75,26 @@ std::uint64_t TraceBlocks::ticks(std::int64_t monotonic_ns) const {
     return header_->start_ticks + static_cast<std::uint64_t>(std::max(step, 0.0));
 }
 
+std::uint64_t TraceBlocks::ticks_now() const {
+    return header_->clock == REAP_CLOCK_TSC ? reap_ticks() : static_cast<std::uint64_t>(now_ns());
+}
+
+void TraceBlocks::begin_at(std::uint64_t ticks) {
+    std::uint64_t &began = header_->part.began_ticks;
+    // Nobody else changes it now: a gate has been opened before.
+    if (__atomic_load_n(&began, __ATOMIC_RELAXED) < ticks) __atomic_store_n(&began, ticks, __ATOMIC_RELAXED);
+}
+
+bool TraceBlocks::is_own(const reap_block_header &head) { return head.image == no_image; }
+
+bool TraceBlocks::pass_gate(int signal) {
+    const auto number = static_cast<std::uint32_t>(signal);
+    const bool is_start = number == header_->part.start_signal;
+    const bool is_stop = number == header_->part.stop_signal;
+    format::pass_gate(*header_, is_start, is_stop, [this] { return ticks_now(); });
+    return is_start || is_stop;
+}
+
 TraceBlocks::Record::Record(TraceBlocks &blocks, reap_tag tag, std::int64_t monotonic_ns)
     : blocks_(blocks), tag_(tag), ticks_(blocks.ticks(monotonic_ns)) {}
 
@@ -121,6 +145,7 @@ void TraceBlocks::append(reap_tag tag, std::uint64_t ticks, const unsigned char 
     out = format::put_varint(out, stamp_length + length);
     std::memcpy(out, stamp, stamp_length);
     std::memcpy(out + stamp_length, body, length);
+    head->last_ticks = std::max(head->last_ticks, ticks);
     head->committed += static_cast<std::uint32_t>(out + stamp_length + length - begin);
 }
 

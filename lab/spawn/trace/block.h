@@ -35,6 +35,21 @@ class TraceBlocks {
     /// Converts a time of CLOCK_MONOTONIC to the trace's ticks.
     std::uint64_t ticks(std::int64_t monotonic_ns) const;
 
+    /// A time on the trace's clock: exact, as a conversion is not.
+    std::uint64_t ticks_now() const;
+
+    /// What was before is no longer in the trace.
+    void begin_at(std::uint64_t ticks);
+
+    /// The block being filled; 0: none.
+    std::uint64_t index() const { return index_; }
+
+    /// Whether a launcher wrote the block with this head.
+    static bool is_own(const reap_block_header &head);
+
+    /// Whether a signal starts or stops the recording; if so, it does that now.
+    bool pass_gate(int signal);
+
     /// Records in the header who samples instruction pointers, and whether time in the kernel is included.
     void set_sampler(reap_sampler sampler, bool kernel) {
         header_->sampler = sampler;

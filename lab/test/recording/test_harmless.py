@@ -214,3 +214,14 @@ def test_force_replaces_no_special_files(tmp_path, kind):
         before.st_ino,
         stat.S_IFMT(before.st_mode),
     )
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_limit_of_the_program_s_data_is_the_program_s(tmp_path, depth):
+    """Tables of the recorder do not count; its variables and its part of the loader's memory do."""
+    words = [target("limits/tight"), "16384", "20"]
+    alone = subprocess.run(words, capture_output=True, text=True, check=True)
+    seen = reap("record", "-d", depth, "-o", str(tmp_path / "tight.reap"), "--", *words)
+    assert seen.returncode == 0, seen.stderr
+    missing = int(alone.stdout) - int(seen.stdout)
+    assert missing <= 128, "at most 512 KB"

@@ -149,12 +149,10 @@ def test_a_program_for_another_processor_is_named_with_its_cell(place):
 
 
 @pytest.mark.timed
-@pytest.mark.parametrize(
-    ("rounds", "workers"),
-    [pytest.param(8, 2, marks=pytest.mark.slow), pytest.param(64, 4, marks=pytest.mark.long)],
-)
-def test_real_rounds_on_workers_say_what_those_here_say(place, rounds, workers):
+@pytest.mark.slow
+def test_real_rounds_on_workers_say_what_those_here_say(place):
     """As many rounds on workers and here: all are there, paired alike, and the intervals meet."""
+    rounds, workers = 64, 4
     (place / "plan.toml").write_text(PLAN.format(rounds=rounds))
     found = {}
     for where in ([], ["--local", str(workers)]):

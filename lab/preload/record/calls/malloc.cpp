@@ -44,7 +44,7 @@ REAP_EXPORT void *malloc(size_t size) {
 
 REAP_EXPORT void free(void *pointer) {
     const ThreadState &thread = thread_state;
-    if (watched(thread, pointer)) return free_slow(REAP_CALL_FREE, pointer, real.free);
+    if (watched(thread, pointer)) return free_slow(pointer);
     ++thread.counts->frees;
     real.free(pointer);
 }

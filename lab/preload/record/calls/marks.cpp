@@ -42,7 +42,10 @@ void request_end() {
 }
 
 void phase(const char *name) {
-    if (listens(thread_state)) image.set_phase(name);
+    ThreadState &thread = thread_state;
+    if (!listens(thread) && !image.is_part()) return;
+    image.set_phase(name);
+    image.reach_phase(thread, name);
 }
 
 void pool_create(const void * /*pool*/, const char * /*name*/) {}

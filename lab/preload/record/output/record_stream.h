@@ -14,10 +14,11 @@ namespace reap::preload {
 //     if (uint8_t *out = stream.begin(trace, owner, most)) { out = put_...(out); stream.commit(out); }
 class RecordStream {
   public:
-    // Space for a record of at most `most` bytes if the block has it; null if `begin` has to make it.
-    [[nodiscard]] uint8_t *room(size_t most) const noexcept {
-        return static_cast<size_t>(end_ - cursor_) >= most ? cursor_ : nullptr;
+    // Whether the block has space, at `cursor`, for a record of at most `most` bytes: else `begin` makes it.
+    [[nodiscard]] bool has_room(size_t most) const noexcept {
+        return static_cast<size_t>(end_ - cursor_) >= most;
     }
+    [[nodiscard]] uint8_t *cursor() const noexcept { return cursor_; }
 
     // Space for a record of at most `most` bytes; null if the trace cannot grow.
     uint8_t *begin(TraceFile &trace, reap_block_kind kind, const Owner &owner, size_t most) noexcept {
@@ -66,8 +67,27 @@ class RecordStream {
         return format::put_short_varint(out, folded);
     }
 
+    // A stamp of two bytes; null if the difference does not fit in them.
+    uint8_t *put_short_stamp(uint8_t *out, uint64_t ticks) noexcept {
+        const uint64_t step = ticks > last_ticks_ ? ticks - last_ticks_ : 0;
+        if (unlikely(step > UINT16_MAX)) return nullptr;
+        last_ticks_ += step;
+        unstamped_ = 0;
+        const auto written = static_cast<uint16_t>(step);
+        __builtin_memcpy(out, &written, sizeof written);
+        return out + sizeof written;
+    }
+
+    // The step to an address, which is larger than any packed number where it has none.
+    [[nodiscard]] uint64_t step_to(const void *pointer) const noexcept {
+        return format::pack_step(last_address_, reinterpret_cast<uint64_t>(pointer));
+    }
+    // A step to it has been written.
+    void set_address(const void *pointer) noexcept { last_address_ = reinterpret_cast<uint64_t>(pointer); }
+
     // A stamp of a long record, relative to the block's header.
     [[nodiscard]] uint8_t *put_plain_stamp(uint8_t *out, uint64_t ticks) const noexcept {
+        if (ticks > block_->last_ticks) block_->last_ticks = ticks; // no short stamp is relative to it
         return format::put_varint(out, ticks > block_->base_ticks ? ticks - block_->base_ticks : 0);
     }
 
@@ -82,7 +102,9 @@ class RecordStream {
 
     // Seals the current block. The next record starts a new one.
     void close(TraceFile &trace) noexcept {
-        if (block_ != nullptr) trace.seal(block_, is_within());
+        if (block_ == nullptr) return;
+        if (last_ticks_ > block_->last_ticks) block_->last_ticks = last_ticks_;
+        trace.seal(block_, is_within());
         block_ = nullptr;
     }
 
@@ -148,7 +170,7 @@ class RecordStream {
     uint32_t unstamped_ = 0; // records since the last stamp
 
     // A clock takes 8 to 25 ns to read, as much as the rest of an event.
-    static constexpr uint32_t kMostUnstamped = 7;
+    static constexpr uint32_t kMostUnstamped = 15;
 };
 
 // Enough for any hot record, and for any sample.

@@ -6,9 +6,9 @@ namespace reap::preload {
 
 namespace {
 
-// The next idle block: stored in the word that is reserved for the writer until the block is sealed.
+// The next idle block: stored in a word that is the writer's own until the block is sealed.
 reap_block_header *next_of(const reap_block_header *block) noexcept {
-    return reinterpret_cast<reap_block_header *>(block->reserved);
+    return reinterpret_cast<reap_block_header *>(block->last_ticks);
 }
 
 } // namespace
@@ -53,7 +53,7 @@ reap_block_header *RequestBlocks::acquire(TraceFile &trace, const Owner &owner, 
 
 void RequestBlocks::release(reap_block_header *block, uint32_t phase) noexcept {
     const LockGuard guard(lock_);
-    block->reserved = reinterpret_cast<uint64_t>(idle_[phase]);
+    block->last_ticks = reinterpret_cast<uint64_t>(idle_[phase]);
     idle_[phase] = block;
 }
 

@@ -83,6 +83,12 @@ void TraceFile::record_stop(reap_stop reason, int error) noexcept {
     __atomic_fetch_add(&header_->stop_count, 1, __ATOMIC_RELAXED);
 }
 
+void TraceFile::reach_phase(const char *name, uint64_t now) noexcept {
+    const auto &part = header_->part;
+    format::pass_gate(*header_, format::enters(name, part.start_phase), format::enters(name, part.stop_phase),
+                      [now] { return now; });
+}
+
 // A thread stops where its block is full, so the first one's last event is where events begin to be missing.
 void TraceFile::stop_at_limit(uint64_t ticks) noexcept {
     uint64_t none = 0;
@@ -255,6 +261,7 @@ bool TraceFile::allocate_pages(reap_block_header *block, uint32_t begin, uint32_
 
 reap_block_header *TraceFile::add_block(reap_block_kind kind, const Owner &owner, uint32_t sequence,
                                         uint64_t base, uint32_t &room) noexcept {
+    if (kind == REAP_BLOCK_EVENTS && gate() == REAP_GATE_ENDED) return nullptr;
     if (kind == REAP_BLOCK_EVENTS && header_->max_blocks != 0 &&
         __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED) >= header_->max_blocks) {
         stop_at_limit(base);
@@ -314,7 +321,7 @@ reap_block_header *TraceFile::make_head(uint8_t *place, reap_block_kind kind, co
 
 void TraceFile::seal(reap_block_header *block, bool within) noexcept {
     block->checksum = XXH3_64bits_withSeed(payload(block), block->committed, block->image);
-    block->flags = REAP_BLOCK_SEALED;
+    __atomic_store_n(&block->flags, static_cast<uint16_t>(REAP_BLOCK_SEALED), __ATOMIC_RELEASE);
     if (sandbox_ == nullptr && !within) munmap(block, REAP_BLOCK_BYTES);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "platform.h"
+#include "reap_gate.h"
 #include "reap_trace.h"
 
 namespace reap::preload {
@@ -34,6 +35,13 @@ class TraceFile {
     [[nodiscard]] bool merges_python() const noexcept { return header_->native_only == 0; }
     [[nodiscard]] uint32_t sampler() const noexcept { return header_->sampler; }
     [[nodiscard]] uint32_t sampler_period_us() const noexcept { return header_->sampler_period_us; }
+
+    // Whether a part of the run is recorded, and where it is in it.
+    [[nodiscard]] bool is_part() const noexcept { return format::gate_of(*header_) != REAP_GATE_NONE; }
+    [[nodiscard]] reap_gate gate() const noexcept { return format::gate_of(*header_); }
+
+    // A process enters the phase `name`: the part may begin or end here, in the whole tree.
+    void reach_phase(const char *name, uint64_t now) noexcept;
 
     // The number of a new process image of the tree.
     uint32_t next_image() noexcept;

@@ -4,6 +4,7 @@ import errno
 
 from reap import native
 from reap.base import units
+from reap.recording.part import limits_of, unreached_at
 
 _ENOUGH_SAMPLES = 100
 _MUCH_RESIDENT = 16 << 20
@@ -25,7 +26,7 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
         *_few(whole, depth),
         *_incomplete(recording.incomplete()),
         *_elsewhere(recording, whole),
-        *_past_us(images, whole),
+        *_past_us(images, whole, late=header.lead > 0),
         *_oddities(whole),
     ]
 
@@ -35,6 +36,7 @@ def missing(recording: native.Recording) -> list[str]:
     header, whole, images = recording.header(), recording.totals(), recording.images()
     return [
         *_attached(header),
+        *_part(header),
         *_stopped(header),
         *_damage(recording.damage()),
         *_unfinished(header),
@@ -81,6 +83,27 @@ def _attached(header: native.Header) -> list[str]:
             f"{seen.broken} stacks are incomplete: deeper than 16 KiB, or through code without unwind tables."
         )
     return said
+
+
+def _part(header: native.Header) -> list[str]:
+    limits = limits_of(header)
+    if vain := unreached_at(header.gate, limits):
+        return [f"{vain[0].upper()}{vain[1:]}."]
+    if not header.lead and header.gate == native.GATE_NONE:
+        return []
+    kept = limits.last or limits.start
+    begin = f"from {units.duration(header.lead)} on ({kept})" if header.lead else "from its start"
+    end = (
+        f"until {units.duration(header.lead + header.seconds)} ({limits.stop})"
+        if limits.stop
+        else "to its end"
+    )
+    said = [f"A part of the run was recorded: {begin}, {end}."]
+    if header.lead:
+        said.append("Blocks that were allocated before are not in these figures, nor are their frees.")
+    if header.lead and limits.is_ring and header.depth == native.TRIAGE:
+        said.append("But objects, bytes, sizes and calls are counted from the start of the run.")
+    return [" ".join(said)]
 
 
 def _stopped(header: native.Header) -> list[str]:
@@ -246,10 +269,10 @@ def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
     return [f"{share}: {hidden}{' (PYTHONMALLOC=malloc shows its objects)' if python else ''}."]
 
 
-def _past_us(images: list[native.Image], whole: native.Totals) -> list[str]:
+def _past_us(images: list[native.Image], whole: native.Totals, *, late: bool) -> list[str]:
     objects = sum(image.objects for image in images)
     forked = any(image.flags & native.IMAGE_FORKED for image in images)  # they free their parent's
-    if forked or whole.frees <= objects * 1.05 + _FEW_FREES:
+    if late or forked or whole.frees <= objects * 1.05 + _FEW_FREES:
         return []
     given = f"{whole.frees} blocks were freed, but the recorder saw only {objects} allocated"
     why = "a part of the program calls malloc past it, as one that finds libc's malloc by itself does"

@@ -7,10 +7,12 @@ from reap.base.records import Estimate, exactly
 from reap.recording.analyse import estimates, notes, sizes
 from reap.recording.analyse.rates import rates
 from reap.recording.analyse.sites import sites
+from reap.recording.part import limits_of
 from reap.recording.records import (
     Attached,
     Latency,
     LifetimeBin,
+    Part,
     PerRequest,
     PhaseRequests,
     Point,
@@ -55,7 +57,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         temporary=_temporary(whole, depth),
         live=[] if header.attached else [Point(seconds=at, bytes=level) for at, level, _ in moments],
         resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
-        rates=rates(moments, width, objects, whole.samples),
+        rates=rates(moments, width, _counted_over(header, objects), whole.samples),
         sites=sites(recording.stacks(_MOST_STACKS), recording.frames)[:_MOST_SITES],
         calls={name: count for name, count in zip(CALLS, whole.calls, strict=False) if count},
         latencies=[
@@ -64,11 +66,24 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         ],
         share=_share(recording.instruction_samples(), header),
         requests=_requests(recording.requests()),
+        part=_part(header) if header.lead or header.gate != native.GATE_NONE else None,
         attached=_attached(header) if header.attached else None,
         samples=whole.samples,
         labels=dict(recording.labels()),
         notes=notes.notes(recording, depth),
     )
+
+
+def _counted_over(header: native.Header, objects: int) -> int | None:
+    """What the sampled allocations add up to; None where the counters are of a longer time."""
+    return None if header.lead and limits_of(header).is_ring else objects
+
+
+def _part(header: native.Header) -> Part:
+    limits = limits_of(header)
+    start = limits.last or str(limits.start)
+    end = header.lead + header.seconds
+    return Part(began=header.lead, start=start, ended=end, stop=str(limits.stop))
 
 
 def _attached(header: native.Header) -> Attached:

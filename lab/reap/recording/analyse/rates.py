@@ -10,19 +10,19 @@ _SAMPLES_A_POINT = 10
 
 
 def rates(
-    moments: Sequence[tuple[float, float, float]], width: float, objects: int, samples: int
+    moments: Sequence[tuple[float, float, float]], width: float, objects: int | None, samples: int
 ) -> list[Point]:
     """Folds (seconds, live bytes, allocations) bins of `width` seconds into a curve that can be believed.
 
     In triage (`samples` above 0) allocations are estimates: the curve is scaled so that it adds up to the
-    `objects` that were counted.
+    `objects` that were counted, if they are given.
     """
     if not moments or width <= 0:
         return []
     most = min(_MOST_POINTS, max(samples // _SAMPLES_A_POINT, 1)) if samples else _MOST_POINTS
     step = -(-len(moments) // most)
     estimated = sum(count for _, _, count in moments)
-    scale = objects / estimated if samples and estimated > 0 else 1.0
+    scale = objects / estimated if objects is not None and samples and estimated > 0 else 1.0
     points = []
     for start in range(0, len(moments), step):
         group = moments[start : start + step]
