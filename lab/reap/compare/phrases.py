@@ -126,3 +126,17 @@ def noise(comparison: Comparison, metric: str = "cpu") -> str:
         return f"{comparison.baseline} compared with itself: {units.TOO_FEW}"
     span = interval(ratio.ratio)
     return f"{comparison.baseline} compared with itself: {span} {METRICS[metric]}"
+
+
+def equivalent(worth: float) -> str:
+    """What that word means."""
+    return f"Equivalent: the whole interval is within {units.percent(worth)} of 1; --worth sets that."
+
+
+def stopping(widening: float) -> list[str]:
+    """What it means for intervals that rounds may stop once all is decided; nothing where they may not."""
+    said = (
+        f"Rounds stop once every time is decided; intervals are {widening:g} times as wide "
+        "as for a fixed number of rounds, so that they hold at every interim analysis."
+    )
+    return [said] if widening > 1 else []

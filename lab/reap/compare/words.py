@@ -223,14 +223,14 @@ def reading(comparison: Comparison) -> list[str]:
         lines.append(REQUESTS)
     lines += [
         INCONCLUSIVE,
-        equivalent(comparison.worth),
+        phrases.equivalent(comparison.worth),
         NOISE,
     ]
     if tails := _unpaired(comparison):
         lines.append(tails)
     if comparison.load:
         lines += _of_loads(comparison)
-    lines += stopping(comparison.widening)
+    lines += phrases.stopping(comparison.widening)
     if not all(analyse.trusted(side) for side in comparison.sides):
         lines.append(DISTRUST)
     return lines
@@ -249,20 +249,6 @@ def _unpaired(comparison: Comparison) -> str:
         f"Unpaired tail: {', '.join(parts)} of the longer run of a pair is after the other's end, where "
         "fewer runs share the core. Where it is long, a difference may be a little larger than it reads."
     )
-
-
-def equivalent(worth: float) -> str:
-    """What that word means."""
-    return f"Equivalent: the whole interval is within {units.percent(worth)} of 1; --worth sets that."
-
-
-def stopping(widening: float) -> list[str]:
-    """What it means for intervals that rounds may stop once all is decided; nothing where they may not."""
-    said = (
-        f"Rounds stop once every time is decided; intervals are {widening:g} times as wide "
-        "as for a fixed number of rounds, so that they hold at every interim analysis."
-    )
-    return [said] if widening > 1 else []
 
 
 def _of_loads(comparison: Comparison) -> list[str]:

@@ -89,7 +89,7 @@ def confirmation(tuned: Tuned) -> str:
         f"Confirmed in {units.number(tuned.rounds, 'separate paired round')}, after the choice"
         f"{' (stopped: all decided)' if tuned.decided else ''}; "
         f"intervals of {100 * tuned.level:.3g} %.{beside}"
-        f"{''.join(f' {line}' for line in words.stopping(tuned.widening))}"
+        f"{''.join(f' {line}' for line in phrases.stopping(tuned.widening))}"
     )
 
 

@@ -1,4 +1,4 @@
-"""A full study in parts: lab/bench/full_study.py, with a stand-in for reap that is stopped and resumed."""
+"""A full study in parts: lab/bench/study/full.py, with a stand-in for reap that is stopped and resumed."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "bench" / "full_study.py"
+SCRIPT = Path(__file__).parents[2] / "bench" / "study" / "full.py"
 REAP = """#!/bin/sh
 # study NAME --full -o PLACE, or --resume PLACE: 3 runs, then it waits to be stopped; resumed, it ends.
 trap 'exit 130' INT

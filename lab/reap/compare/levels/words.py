@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from reap.base import units
 from reap.base.text import printable
-from reap.compare import words as compared
+from reap.compare import phrases
 from reap.compare.levels.judge import layout_span
 from reap.compare.levels.records import Arm, Fragmented
 from reap.experiment.records import BARE, HugePages, Ratio
@@ -54,7 +54,7 @@ def kinds(result: Fragmented) -> list[Kind]:
 
 def deciding(result: Fragmented) -> list[str]:
     """When a ratio is equivalent, and what it means that rounds stop once all is decided."""
-    return [compared.equivalent(result.worth), *compared.stopping(result.widening)]
+    return [phrases.equivalent(result.worth), *phrases.stopping(result.widening)]
 
 
 def medians(result: Fragmented) -> str:

@@ -1,6 +1,6 @@
 """A full study in parts: its runs are committed as JSON lines after each, and its results once it is whole.
 
-    .venv/bin/python lab/bench/full_study.py STUDY [--seconds S] [--results FOLDER] [--reap COMMAND]
+    .venv/bin/python lab/bench/study/full.py STUDY [--seconds S] [--results FOLDER] [--reap COMMAND]
 
 Begins `reap study STUDY --full` in FOLDER/STUDY/runs (docs/results/STUDY/runs), or resumes what is there, and
 stops it after S seconds, as Ctrl-C does at any time. What has ended by then is committed. Run it again and
