@@ -94,7 +94,7 @@ TEST(Part, DoesNotTakeCountersForBlocksInUse) {
             .number(10)
             .number(500);
     };
-    for (const uint64_t began : {0, 5}) {
+    for (const uint64_t began : {UINT64_C(0), UINT64_C(5)}) {
         TraceBuilder trace(REAP_DEPTH_TRIAGE);
         trace.block(REAP_BLOCK_DEFINITIONS, {}, Payload().image(-1, 0, "/bin/prog"));
         trace.block(REAP_BLOCK_EVENTS, {}, Payload().record(REAP_TAG_SAMPLE, sample(10)));
@@ -114,7 +114,7 @@ TEST(Part, OfARingHasGaps) {
         trace.block(REAP_BLOCK_EVENTS, {0, 0, sequence},
                     Payload().alloc(100 + sequence, 0x100 * (sequence + 1), 10));
     }
-    for (const size_t index : {1, 2}) trace.bytes(index).assign(REAP_BLOCK_BYTES, 0);
+    for (const size_t index : {size_t{1}, size_t{2}}) trace.bytes(index).assign(REAP_BLOCK_BYTES, 0);
     trace.header().part.ring_blocks = 2;
     trace.header().part.began_ticks = 101;
     const std::string path = trace.write();
