@@ -135,7 +135,8 @@ void ZstdFile::begin(size_t number) {
     try {
         next_ = std::async(std::launch::async, [this, number] { return read_piece(number); });
         next_number_ = number;
-    } catch (const std::system_error &) { // no thread: it is decompressed when it is wanted
+    } catch (const std::system_error &) {
+        next_ = {}; // no thread: it is decompressed when it is wanted
     }
 }
 

@@ -80,7 +80,8 @@ bool TraceRing::too_many(const TraceBlocks &trace) const {
     return most == 0 || taken > most + dropped_;
 }
 
-TraceRing::Verdict TraceRing::judge(const TraceBlocks &trace, std::uint64_t index, reap_block_header &head) {
+TraceRing::Verdict TraceRing::judge(const TraceBlocks &trace, std::uint64_t index,
+                                    reap_block_header &head) const {
     const ssize_t got = pread(trace.fd(), &head, sizeof head, static_cast<off_t>(offset_of(index)));
     if (got != static_cast<ssize_t>(sizeof head) || head.magic != REAP_BLOCK_MAGIC) return Verdict::Open;
     if (head.kind != REAP_BLOCK_EVENTS && head.kind != REAP_BLOCK_OUTSIDE) return Verdict::Stays;

@@ -33,7 +33,7 @@ class TraceRing {
     };
 
     bool too_many(const TraceBlocks &trace) const;
-    Verdict judge(const TraceBlocks &trace, std::uint64_t index, reap_block_header &head);
+    Verdict judge(const TraceBlocks &trace, std::uint64_t index, reap_block_header &head) const;
     bool look_at(TraceBlocks &trace, std::uint64_t index);
     void look_at_open(TraceBlocks &trace);
     void drop(TraceBlocks &trace, std::uint64_t index, const reap_block_header &head, std::uint64_t last);
