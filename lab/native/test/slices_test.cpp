@@ -135,6 +135,17 @@ TEST(CallSlices, TellsThreadsApartAndAddsUpToTheTree) {
     }
 }
 
+// It began slices without end, until memory was full.
+TEST(CallSlices, AnEventAtTheLargestStampIsInTheLastSlice) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, two_stacks());
+    trace.block(REAP_BLOCK_EVENTS, {.thread = 0},
+                Payload().alloc(10, 0x100, 100, 2).alloc(UINT64_MAX, 0x200, 50, 3));
+    const SlicedTrace read(trace, 4);
+    for (const uint32_t slice : read.slices.slices) EXPECT_LT(slice, 4u);
+    EXPECT_EQ(read.slices.groups.size(), read.slices.slices.size());
+}
+
 TEST(CallSlices, OfNothingIsEmpty) {
     TraceBuilder trace;
     const SlicedTrace read(trace, 100);

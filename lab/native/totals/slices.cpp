@@ -117,7 +117,8 @@ class Slicer {
     };
 
     void handle(Image &image, const EventStream &stream, const Event &event) {
-        while (event.ticks >= end_) next_slice();
+        // The last one has no end, not even where damage gives an event the largest stamp there is.
+        while (slice_ + 1 < count_ && event.ticks >= end_) next_slice();
         switch (event.what) {
         case What::Alloc:
             put_in(image, stream.thread(), event, 1, ++image.allocations);
