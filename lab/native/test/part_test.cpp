@@ -112,7 +112,7 @@ TEST(Part, OfARingHasGaps) {
     trace.block(REAP_BLOCK_DEFINITIONS, {}, Payload().image(-1, 0, "/bin/prog"));
     for (uint32_t sequence = 0; sequence < 4; ++sequence) {
         trace.block(REAP_BLOCK_EVENTS, {0, 0, sequence},
-                    Payload().alloc(100 + sequence, 0x100 * (sequence + 1), 10));
+                    Payload().alloc(100 + sequence, uint64_t{0x100} * (sequence + 1), 10));
     }
     for (const size_t index : {size_t{1}, size_t{2}}) trace.bytes(index).assign(REAP_BLOCK_BYTES, 0);
     trace.header().part.ring_blocks = 2;

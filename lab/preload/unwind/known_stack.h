@@ -63,6 +63,8 @@ struct KnownStack {
     [[nodiscard, gnu::always_inline]] uint32_t find_recent(const WalkStart &start) const noexcept {
         const RecentStack *const stack = recent.candidate(start);
         if (stack == nullptr || stack->sp != start.sp || stack->callers > count) return 0;
+        // As add_recent() made it.
+        if (stack->callers == 0 || stack->words_count > RecentStack::kMostWords) __builtin_unreachable();
         const KnownFrame &caller = frames[stack->callers - 1];
         if (caller.id != stack->caller_id || caller.sp != stack->caller_sp) return 0;
         if (stack->needs_rbp && *start.rbp_at != stack->rbp) return 0;
