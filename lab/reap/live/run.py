@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import Popen
 from typing import BinaryIO, Self
@@ -14,7 +15,6 @@ from typing import BinaryIO, Self
 from msgspec.structs import replace
 
 from reap import native
-from reap.base.errors import ReapError
 from reap.base.files import native_name
 from reap.launch import spawn
 from reap.launch.records import Launch, Outcome
@@ -146,13 +146,20 @@ class Attached:
         self._pid, self._path, self._force = pid, path, force
         self._created = threading.Event()
         self._stopped = threading.Event()
-        self._outcome: native.AttachOutcome | None = None
-        self._error: ReapError | None = None
-        self._thread = threading.Thread(target=self._run, name="reap-live-attach")
+        self._thread = ThreadPoolExecutor(1, "reap-live-attach")
 
     def __enter__(self) -> Self:
         """Begins. Throws what `attach.attach` throws; else the recording can be read."""
-        self._thread.start()
+        self._watching = self._thread.submit(
+            attach.attach,
+            self._pid,
+            attach.FOREVER,
+            self._path,
+            force=self._force,
+            verb="live",
+            created=self._created.set,
+            stopped=self._stopped.is_set,
+        )
         try:
             while not self._created.wait(0.05) and not self.ended:
                 pass
@@ -169,33 +176,15 @@ class Attached:
     @property
     def ended(self) -> bool:
         """Whether the recording is complete."""
-        return not self._thread.is_alive()
+        return self._watching.done()
 
     def outcome(self) -> native.AttachOutcome:
         """What came of it, when it has ended. Throws what `attach.attach` throws."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        assert self._outcome is not None  # noqa: S101 - one of the two is set
-        return self._outcome
+        return self._watching.result()
 
     def _stop(self) -> None:
         self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            self._outcome = attach.attach(
-                self._pid,
-                attach.FOREVER,
-                self._path,
-                force=self._force,
-                verb="live",
-                created=self._created.set,
-                stopped=self._stopped.is_set,
-            )
-        except ReapError as error:
-            self._error = error
+        self._thread.shutdown()
 
 
 class Output:

@@ -205,17 +205,14 @@ def _head(moment: Moment, paused: bool) -> Text:
 def _bytes_table(moment: Moment) -> Table:
     """The sites with most bytes in use, or where that is not known, with most that were allocated."""
     if moment.depth == "attached":
-        table = _site_table("Most bytes allocated", ("bytes/s", "part"))
-        whole = max(moment.bytes_per_second, 1.0)
-        for site in moment.large_sites:
-            part = min(1.0, site.bytes / whole)
-            table.add_row(words.estimate(moment, site.bytes), units.percent(part), _name(site))
-        return table
-    table = _site_table("Most bytes in use", ("bytes", "part"))
-    whole = max(moment.live_bytes, 1.0)
-    for site in moment.live_sites:
-        part = min(1.0, site.live_bytes / whole)
-        table.add_row(words.estimate(moment, site.live_bytes), units.percent(part), _name(site))
+        table, whole = _site_table("Most bytes allocated", ("bytes/s", "part")), moment.bytes_per_second
+        held = [(site, site.bytes) for site in moment.large_sites]
+    else:
+        table, whole = _site_table("Most bytes in use", ("bytes", "part")), moment.live_bytes
+        held = [(site, site.live_bytes) for site in moment.live_sites]
+    for site, size in held:
+        part = min(1.0, size / max(whole, 1.0))
+        table.add_row(words.estimate(moment, size), units.percent(part), _name(site))
     return table
 
 
