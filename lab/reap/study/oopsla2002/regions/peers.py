@@ -1,7 +1,7 @@
 """Figure 6 of OOPSLA 2002: allocators with the semantics of regions, each in the place of the program's own.
 
 An experiment for each program (of WORKLOADS): its own region, a reap, a malloc for each object, and the peers
-of its card, paired in each round. A peer that is not installed is left out, with the reason.
+of its card, paired in each round. A peer that is not installed is skipped, with the reason.
 """
 
 from collections.abc import Iterator, Sequence
