@@ -1,5 +1,6 @@
 """`reap rss` on real programs: it finds the memory where it was put, and leaves the program as it is."""
 
+import contextlib
 import csv
 import errno
 import io
@@ -376,7 +377,7 @@ def test_mappings_are_seen_whole_or_not_at_all():
     for _ in range(5):
         with subprocess.Popen([sys.executable, "-c", MAPPINGS], stdout=subprocess.PIPE) as process:
             process.stdout.readline()
-            with pytest.raises(smaps.EndedError):
+            with contextlib.suppress(smaps.EndedError):
                 while True:
                     assert "[stack]" in smaps.mappings(process.pid)
 
