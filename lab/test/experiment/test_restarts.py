@@ -82,6 +82,7 @@ def test_what_is_not_known_is_not() -> None:
 # Running so.
 
 
+@pytest.mark.timed
 def test_it_is_restarted_until_the_longest_ends(tmp_path: Path) -> None:
     """Each start counts one line; only the first outcome is kept, and the last of them is killed."""
     short = f"echo x >>{tmp_path}/starts; sleep 0.2; echo done >>{tmp_path}/ends; exit 3"
