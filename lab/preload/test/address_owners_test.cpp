@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "stamp.h"
@@ -189,6 +191,19 @@ TEST(AddressOwners, AThreadByItselfNeedsAStampForEachStretchOnce) {
     owners.stop();
     EXPECT_FALSE(owners.owns(2, at(0x1000)));
     EXPECT_FALSE(owners.stamp(2, at(0x1000), now).taken);
+}
+
+TEST(AddressOwners, TheChildOfAForkOwnsNothing) {
+    AddressOwners owners;
+    const void *const address = reinterpret_cast<const void *>(0x1000);
+    owners.start();
+    (void)owners.stamp(1, address, [] { return uint64_t{7}; });
+    const pid_t child = fork();
+    if (child == 0) _exit(owners.owns(1, address) ? 1 : 0);
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(owners.owns(1, address));
 }
 
 // What another thread does while one reads the clock, which is in the midst of it all.
