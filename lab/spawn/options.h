@@ -40,7 +40,7 @@ struct Options {
     const char *copied_file[max_copied_files] = {}; ///< files in these that are copied before it starts
     int copied_files = 0;
     const char *private_at = nullptr; ///< an empty folder that the view is set up in
-    int core = -1;                    ///< the only core that the program may use; -1: any
+    int core = -1;                    ///< the only core that the program may use, in long slices; -1: any
     int ready_fd = -1;                ///< written to when the program is ready; -1: it starts at once
     int start_fd = -1;                ///< the program starts when the other end of this is closed
 };

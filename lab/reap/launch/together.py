@@ -2,8 +2,8 @@
 
 CPU times of runs one after another differ by a tenth and more on a shared machine: other processes, the
 frequency and the host's caches change within tenths of seconds, and from core to core. Programs between which
-the kernel switches every few milliseconds meet the same disturbance, so the ratio of their CPU times varies
-by two or three percent. The idea is duet benchmarking (L. Bulej et al., ICPE 2020), with one core for all.
+the kernel switches every 4 to 12 ms meet the same disturbance, so the ratio of their CPU times varies by two
+or three percent. The idea is duet benchmarking (L. Bulej et al., ICPE 2020), with one core for all.
 
 Wall time of runs that share a core says nothing, and a program of many threads does not run as it would on
 several cores.

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "proc/descriptors.h"
+#include "proc/resident.h"
 #include "proc/tasks.h"
 #include "proc/text_file.h"
 
@@ -249,7 +250,8 @@ void TreePoller::poll_memory(pid_t process) {
         }
     }
     std::fclose(maps);
-    const bool whole = mappings > 0 && mappings < max_mappings;
+    // A process that ends meanwhile, and so has no memory any more, cuts the file short.
+    const bool whole = mappings > 0 && mappings < max_mappings && own_resident_bytes(process) > 0;
     TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
         .number(static_cast<std::uint64_t>(process))
         .number(REAP_SEEN_MEMORY)

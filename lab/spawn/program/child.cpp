@@ -7,6 +7,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "program/slice.h"
+
 namespace reap::spawn {
 namespace {
 
@@ -54,6 +56,7 @@ constexpr int pipe_bytes = 1 << 20;
         CPU_ZERO(&one);
         CPU_SET(static_cast<unsigned>(options.core), &one);
         if (sched_setaffinity(0, sizeof one, &one) != 0) fail_in_child(failure);
+        lengthen_slice();
     }
     if (!options.huge_pages && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) fail_in_child(failure);
     for (int number = 1; number <= 64; ++number) {

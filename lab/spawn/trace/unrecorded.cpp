@@ -94,6 +94,7 @@ void Unrecorded::check(pid_t process, std::int64_t now, TraceBlocks &trace) {
     if (fstat(trace.fd(), &status) != 0) return;
     const Mapped mapped = mapped_by(process, status);
     if (!mapped.known || mapped.trace) return;
+    if (program_of(process) != program) return; // it ended or became another, which cuts its mappings short
     char path[64];
     char executable[4096];
     std::snprintf(path, sizeof path, "/proc/%d/exe", static_cast<int>(process));

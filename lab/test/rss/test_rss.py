@@ -1,5 +1,6 @@
 """`reap rss` on real programs: it finds the memory where it was put, and leaves the program as it is."""
 
+import contextlib
 import csv
 import errno
 import io
@@ -7,6 +8,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -359,6 +361,25 @@ def test_a_process_that_ended_is_told_so(tmp_path):
     done = reap("rss", "--pid", str(process.pid), cwd=tmp_path)
     assert done.returncode == ExitCode.NOT_FOUND
     assert list(tmp_path.iterdir()) == [], "no file of nothing"
+
+
+MAPPINGS = """
+import mmap, time
+kept = [mmap.mmap(-1, 4096) for _ in range(2000)]
+for each in kept: each[0] = 1
+print("made", flush=True)
+time.sleep(0.03)
+"""
+
+
+def test_mappings_are_seen_whole_or_not_at_all():
+    """A process that ends while they are read cuts them short, and what comes last is its stack."""
+    for _ in range(5):
+        with subprocess.Popen([sys.executable, "-c", MAPPINGS], stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
+            with contextlib.suppress(smaps.EndedError):
+                while True:
+                    assert "[stack]" in smaps.mappings(process.pid)
 
 
 def test_a_restarted_program_is_another(tmp_path):

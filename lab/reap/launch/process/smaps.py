@@ -49,13 +49,19 @@ def number_within(pid: int) -> int:
 
 def _text(pid: int) -> str:
     """Where the first thread has ended, and so has no memory any more, by another one."""
-    if text := (PROC / str(pid) / "smaps").read_text(errors="replace"):
+    if text := _whole(PROC / str(pid)):
         return text
-    for file in (PROC / str(pid) / "task").glob("*/smaps"):
+    for thread in (PROC / str(pid) / "task").glob("*"):
         with contextlib.suppress(OSError):
-            if text := file.read_text(errors="replace"):
+            if text := _whole(thread):
                 return text
     return ""
+
+
+def _whole(thread: Path) -> str:
+    """The mappings of a thread; empty where it has lost its memory, which cuts short what is being read."""
+    text = (thread / "smaps").read_text(errors="replace")
+    return text if text and int((thread / "statm").read_text().split()[0]) > 0 else ""
 
 
 def parse(text: str) -> Kernel:
