@@ -36,4 +36,13 @@ static inline uint64_t reap_ticks_after(void) { // NOLINT(modernize-redundant-vo
 #endif
 }
 
+/* What comes after it reads memory later than the counter was read before it. */
+static inline void reap_await_ticks(void) { // NOLINT(modernize-redundant-void-arg): as above
+#if defined(__x86_64__)
+    __builtin_ia32_lfence();
+#else
+    __asm__ volatile("isb" : : : "memory");
+#endif
+}
+
 #endif

@@ -1,4 +1,4 @@
-/* The trace format, version 4. Described in `docs/trace-format.md`; this header is normative.
+/* The trace format, version 5. Described in `docs/trace-format.md`; this header is normative.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -16,8 +16,10 @@
 
 #define REAP_TRACE_MAGIC UINT64_C(0x3145434152545052) /* "RPTRACE1" */
 #define REAP_BLOCK_MAGIC UINT32_C(0x4b4c4252)         /* "RBLK" */
-#define REAP_TRACE_VERSION 4u
-#define REAP_TRACE_OLDEST 3u /* that readers read: it has no packed records */
+#define REAP_TRACE_VERSION 5u
+#define REAP_TRACE_OLDEST                                                                                    \
+    3u /* that readers read: it has no packed records; before 5 several threads have none                    \
+        * without a stamp */
 #define REAP_BLOCK_BYTES 65536u
 
 /* Where in block 0 the labels are that a user gave the recording: key, zero byte, value, zero byte, and so
@@ -265,7 +267,8 @@ enum reap_tag {
     REAP_TAG_ALIGNED = 4,    /* as ALLOC, then varint log2 of the alignment */
     REAP_TAG_FREE_SIZED = 5, /* as FREE, then varint size given at free */
     REAP_TAG_FAILED = 6,     /* stamp, size, stack: the call returned null */
-    /* Without a stamp: events between the stamps before and behind them in the block */
+    /* Without a stamp: events between the stamps before and behind them in the block; in the order of all
+     * threads directly behind the record before them */
     REAP_TAG_QUICK_ALLOC = 7, /* size, address, stack, which is kept in place stack % REAP_STACK_PLACES */
     REAP_TAG_QUICK_KNOWN = 8, /* size, address, a byte: the place where the stack was kept */
     REAP_TAG_QUICK_FREE = 9,  /* address */

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 #include <random>
 #include <unistd.h>
 
@@ -25,16 +26,19 @@ Summary whole(const std::string &path) {
     return aggregate(file, definitions);
 }
 
-void expect_same(Growing &growing, const Summary &all) {
+// `peaks`: the order of all threads' events is known.
+void expect_same(Growing &growing, const Summary &all, bool peaks = true) {
     const Growing::Now &now = growing.now();
     EXPECT_EQ(now.objects, all.by_size.objects());
     EXPECT_EQ(now.bytes, all.by_size.bytes());
     EXPECT_EQ(now.frees, all.frees);
     // A process that does nothing more has what it has until it ends; a whole trace does not say when.
-    if (all.images.size() == 1) {
+    if (peaks && all.images.size() == 1) {
         EXPECT_EQ(now.peak_bytes, all.tree.max_bytes);
     }
-    EXPECT_GE(now.peak_bytes, all.tree.max_bytes);
+    if (peaks) {
+        EXPECT_GE(now.peak_bytes, all.tree.max_bytes);
+    }
     EXPECT_EQ(now.live_bytes, 0) << "what ended has nothing in use";
     EXPECT_EQ(growing.by_size().exact, all.by_size.exact);
     EXPECT_EQ(now.processes, all.images.size());
@@ -210,7 +214,8 @@ TEST(Growing, DefinitionsOfAnEndedImageMayFollow) {
 }
 
 // Threads of two processes that allocate, free each other's blocks and reallocate. Each step commits some
-// more of what they did, in the order in which it was done, a thread's blocks after every few records.
+// more of what they did, in the order in which it was done, a thread's blocks after every few records. With
+// some seeds those events alone have a stamp that follow another thread's at the same address.
 TEST(Growing, AddsUpToTheWhole) {
     struct Thread {
         uint32_t image;
@@ -233,6 +238,8 @@ TEST(Growing, AddsUpToTheWhole) {
         }
         std::unique_ptr<Growing> growing = std::make_unique<Growing>(trace.write());
         std::vector<std::vector<uint64_t>> live(2);
+        const bool sparse = seed >= 4;
+        std::map<std::pair<uint32_t, uint64_t>, uint32_t> latest; // thread, by image and address
         uint64_t ticks = 1;
         uint64_t fresh = 16;
         for (int step = 0; step < 20; ++step) {
@@ -248,17 +255,26 @@ TEST(Growing, AddsUpToTheWhole) {
                 ++ticks;
                 const uint64_t size = 1 + below(5000);
                 const auto stack = static_cast<uint32_t>(below(3));
+                const bool may_skip = sparse && thread.records != 0;
                 if (blocks.empty() || below(2) == 0) {
                     blocks.push_back(fresh += 16);
-                    thread.payload.alloc(ticks, fresh, size, stack);
+                    latest[{thread.image, fresh}] = thread.number;
+                    if (may_skip) {
+                        thread.payload.quick_alloc(fresh, size, stack);
+                    } else {
+                        thread.payload.alloc(ticks, fresh, size, stack);
+                    }
                 } else {
                     std::swap(blocks[below(blocks.size())], blocks.back());
                     const uint64_t old = blocks.back();
                     blocks.pop_back();
-                    if (below(2) == 0) {
+                    if (may_skip && latest.at({thread.image, old}) == thread.number) {
+                        thread.payload.quick_free(old);
+                    } else if (below(2) == 0) {
                         thread.payload.free(ticks, old);
                     } else {
                         blocks.push_back(fresh += 16);
+                        latest[{thread.image, fresh}] = thread.number;
                         thread.payload.realloc(ticks, ticks + 1, old, fresh, size, stack);
                         ++ticks;
                     }
@@ -274,7 +290,7 @@ TEST(Growing, AddsUpToTheWhole) {
         const std::string path = trace.write();
         while (growing->update(50, true)) {
         }
-        expect_same(*growing, whole(path));
+        expect_same(*growing, whole(path), !sparse);
     }
 }
 

@@ -1,5 +1,7 @@
 // Concern: what short records say that have no stamp, are packed, or refer to a stack that was kept.
 #include <gtest/gtest.h>
+#include <random>
+#include <unordered_map>
 
 #include "totals/aggregate.h"
 #include "trace_builder.h"
@@ -111,6 +113,114 @@ TEST(ShortRecords, EventsBehindTheLastStampOfABlockHaveItsTime) {
     EXPECT_EQ(summary.images[0].objects, 401u);
     EXPECT_EQ(summary.lifetime_objects[9], 1); // 1000 to 2000
     EXPECT_EQ(summary.last_ticks, 2000u);
+}
+
+// In time the second block of thread 1 at 0x100 would be freed behind all that thread 0 does with the
+// address.
+TEST(ShortRecords, NoOtherThreadsEventIsBetweenOneWithoutAStampAndTheOneBefore) {
+    TraceBuilder trace;
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, two_frames());
+    trace.block(REAP_BLOCK_EVENTS, {0, 1, 0},
+                Payload()
+                    .alloc(1000, 0x100, 1, 1)
+                    .quick_free(0x100)
+                    .quick_alloc(0x100, 20, 1)
+                    .quick_free(0x100)
+                    .alloc(5000, 0x200, 1, 1));
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0},
+                Payload()
+                    .alloc(1001, 0x100, 4, 2)
+                    .quick_free(0x100)
+                    .quick_alloc(0x100, 3, 2)
+                    .free(1100, 0x200)
+                    .free(5001, 0x200));
+    const Summary summary = summary_of(trace);
+    EXPECT_EQ(summary.unmatched_frees, 1u) << "the free of 0x200 before it was allocated";
+    EXPECT_EQ(summary.images[0].objects, 5u);
+    EXPECT_EQ(summary.temporary, 3);
+    EXPECT_EQ(summary.tree.max_bytes, 20);
+    EXPECT_EQ(summary.immortal_bytes, 3);
+    EXPECT_EQ(summary.images[0].sites[2].at_exit, 3);
+    EXPECT_EQ(summary.last_ticks, 5001u);
+}
+
+// Threads that allocate, free and reallocate at a few addresses. Once each event has its stamp, and once
+// those alone that follow another thread's at the same address, and some others.
+TEST(ShortRecords, EventsAtAnAddressAreInOrderByTheStampsOfThoseWhereThreadsMeet) {
+    struct Thread {
+        Payload all;
+        Payload some;
+        uint64_t unstamped = UINT64_MAX; // in a row; a block begins with a stamp
+    };
+    struct Block {
+        size_t latest; // thread
+        uint64_t size;
+        bool used;
+    };
+    for (uint32_t seed = 0; seed < 20; ++seed) {
+        std::mt19937 random(seed);
+        std::vector<Thread> threads(1 + seed % 4);
+        std::unordered_map<uint64_t, Block> blocks;
+        size_t left_out = 0;
+        for (uint64_t ticks = 1; ticks <= 4000; ticks += 1 + random() % 3) {
+            const size_t number = random() % threads.size();
+            Thread &thread = threads[number];
+            const uint64_t address = 0x1000 + random() % 128 * 16;
+            const auto [found, first] = blocks.try_emplace(address, Block{number, 0, false});
+            Block &block = found->second;
+            const bool needs_stamp = block.latest != number || thread.unstamped >= 15 || random() % 8 == 0;
+            const auto stack = static_cast<uint32_t>(1 + random() % 2);
+            const uint64_t size = 1 + random() % 5000;
+            block.latest = number;
+            if (block.used && random() % 4 == 0) {
+                thread.all.realloc(ticks, ticks, address, address, size, stack);
+                thread.some.realloc(ticks, ticks, address, address, size, stack);
+                thread.unstamped = 0;
+                continue;
+            }
+            block.used = !block.used;
+            if (block.used) {
+                thread.all.alloc(ticks, address, size, stack);
+            } else {
+                thread.all.free(ticks, address);
+            }
+            if (needs_stamp) {
+                block.used ? thread.some.alloc(ticks, address, size, stack)
+                           : thread.some.free(ticks, address);
+                thread.unstamped = 0;
+            } else {
+                block.used ? thread.some.quick_alloc(address, size, stack) : thread.some.quick_free(address);
+                ++thread.unstamped;
+                ++left_out;
+            }
+        }
+        TraceBuilder every;
+        TraceBuilder some;
+        for (TraceBuilder *trace : {&every, &some}) {
+            trace->block(REAP_BLOCK_DEFINITIONS, {}, two_frames());
+            for (size_t i = 0; i < threads.size(); ++i)
+                trace->block(REAP_BLOCK_EVENTS, {0, static_cast<uint32_t>(i), 0},
+                             trace == &every ? threads[i].all : threads[i].some);
+        }
+        EXPECT_GT(left_out, 200u);
+        const Summary expected = summary_of(every);
+        const Summary summary = summary_of(some);
+        EXPECT_EQ(summary.unmatched_frees, 0u);
+        EXPECT_EQ(summary.frees, expected.frees);
+        EXPECT_EQ(summary.temporary, expected.temporary);
+        EXPECT_EQ(summary.immortal_objects, expected.immortal_objects);
+        EXPECT_EQ(summary.immortal_bytes, expected.immortal_bytes);
+        EXPECT_EQ(summary.calls, expected.calls);
+        ASSERT_EQ(summary.images[0].sites.size(), expected.images[0].sites.size());
+        for (size_t stack = 0; stack < expected.images[0].sites.size(); ++stack) {
+            const SiteTotals &site = summary.images[0].sites[stack];
+            const SiteTotals &right = expected.images[0].sites[stack];
+            EXPECT_EQ(site.objects, right.objects);
+            EXPECT_EQ(site.bytes, right.bytes);
+            EXPECT_EQ(site.temporary, right.temporary);
+            EXPECT_EQ(site.at_exit, right.at_exit);
+        }
+    }
 }
 
 TEST(ShortRecords, AStackThatWasKeptIsFoundByItsPlaceInTheSameBlock) {

@@ -24,7 +24,8 @@ class Timeline {
         bool seen = false;
     };
 
-    // The level at a moment; a bin keeps the highest. Moments come in order. Returns the bin, for its sum.
+    // The level at a moment; a bin keeps the highest. Moments come in order, but for those of events without
+    // a stamp. Returns the bin, for its sum.
     Bin &level(uint64_t ticks, double value) {
         Bin &bin = at(ticks);
         if (value > bin.high) bin.high = value;

@@ -20,6 +20,7 @@ struct Event {
     What what = What::Alloc;
     uint8_t call = 0;        // enum reap_call
     bool by_realloc = false; // one half of a realloc: the free of the old block, or the new one
+    bool follows = false;    // has no stamp: no other thread's event is between it and the one before it
     uint32_t stack = 0;      // frame id, 0 unknown
     uint64_t ticks = 0;
     uint64_t address = 0;

@@ -5,6 +5,11 @@
 namespace reap::native {
 namespace {
 
+constexpr bool has_no_stamp(uint8_t tag) noexcept {
+    const int kind = tag & 15;
+    return kind >= REAP_TAG_QUICK_ALLOC && kind <= REAP_TAG_PACKED_FREE;
+}
+
 // Decodes one short record into `out`, which has room for two events; how many it made. A field that does not
 // fit, or a tag that is not known, makes `in` bad.
 inline size_t decode_short(uint8_t tag, RecordReader &in, BlockState &state, uint32_t *places,
@@ -12,6 +17,7 @@ inline size_t decode_short(uint8_t tag, RecordReader &in, BlockState &state, uin
     Event &event = out[0];
     event.call = tag >> 4;
     event.by_realloc = false;
+    event.follows = has_no_stamp(tag);
     switch (tag & 15) {
     case REAP_TAG_ALLOC:
     case REAP_TAG_ALIGNED:
@@ -37,6 +43,7 @@ inline size_t decode_short(uint8_t tag, RecordReader &in, BlockState &state, uin
         out[1].what = What::Alloc;
         out[1].call = event.call;
         out[1].by_realloc = true;
+        out[1].follows = false;
         event.ticks = state.stamp(in);
         out[1].ticks = state.stamp(in);
         event.address = state.next_address(in);
@@ -134,11 +141,6 @@ size_t decode_long(uint8_t tag, RecordReader &in, const reap_block_header &block
     }
     if (!fields.good()) in.fail();
     return 1;
-}
-
-constexpr bool has_no_stamp(uint8_t tag) noexcept {
-    const int kind = tag & 15;
-    return kind >= REAP_TAG_QUICK_ALLOC && kind <= REAP_TAG_PACKED_FREE;
 }
 
 // The times of the `count` events before `end`, which lie at equal steps behind a stamp.

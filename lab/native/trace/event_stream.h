@@ -33,7 +33,7 @@ class EventStream {
     // Not later than the next event: where this stream has to be put into the order of all. Behind all others
     // if it has none.
     [[nodiscard]] uint64_t due() const noexcept {
-        if (!empty()) return front().ticks;
+        if (!empty()) return front().follows ? 0 : front().ticks;
         const BlockInfo *const next = blocks_.waiting();
         return next != nullptr ? next->head.base_ticks : UINT64_MAX;
     }

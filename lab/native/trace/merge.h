@@ -64,23 +64,24 @@ bool merge_runs(const std::vector<EventStream *> &streams, uint64_t horizon, uin
         Head *head = queue.top();
         queue.pop();
         EventStream &stream = *head->stream;
-        // Until somebody else is due, stay with this thread.
+        // Until somebody else is due, stay with this thread, and then as long as its events have no stamp.
         const uint64_t limit = queue.empty() ? horizon : std::min(queue.top()->ticks, horizon);
+        const auto is_next = [limit](const Event &event) { return event.follows || event.ticks <= limit; };
         bool more = true;
         do {
             if (stream.empty()) {
                 more = stream.refill();
                 if (!more) break;
                 announce(stream);
-                if (stream.front().ticks > limit) break;
+                if (!is_next(stream.front())) break;
             }
             const std::span<const Event> waiting = stream.waiting();
             size_t count = limit == kNoLimit ? waiting.size() : 1;
-            while (count < waiting.size() && waiting[count].ticks <= limit) ++count;
+            while (count < waiting.size() && is_next(waiting[count])) ++count;
             handle(stream, waiting.first(count));
             stream.pop(count);
             handled += count;
-        } while (handled < most && (stream.empty() || stream.front().ticks <= limit));
+        } while (handled < most && (stream.empty() || is_next(stream.front())));
         if (more) {
             head->ticks = stream.due();
             queue.push(head);

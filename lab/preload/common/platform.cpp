@@ -63,9 +63,20 @@ void *map_private(size_t bytes) noexcept {
     return memory == MAP_FAILED ? nullptr : memory;
 }
 
+void *map_table(size_t bytes) noexcept {
+    constexpr size_t kHuge = size_t{2} << 20;
+    if (bytes < kHuge) return map_private(bytes);
+    void *const memory = map_private(bytes + kHuge); // what is not used is never touched
+    if (memory == nullptr) return nullptr;
+    void *const table =
+        reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(memory) + kHuge - 1) & ~(kHuge - 1));
+    madvise(table, bytes, MADV_HUGEPAGE);
+    return table;
+}
+
 void *map_first_table(size_t bytes) noexcept {
     constexpr size_t kPage = 4096;
-    constexpr size_t kAligned = 16;
+    constexpr size_t kAligned = 64;
     static struct {
         alignas(kPage) size_t taken;
         alignas(kAligned) unsigned char memory[kPage - kAligned];

@@ -94,6 +94,10 @@ int allocate_space(int descriptor, uint64_t offset, uint64_t length) noexcept;
 // failure.
 void *map_private(size_t bytes) noexcept;
 
+// The same for a table that is read and written all over: of huge pages, if it is larger than one, as else
+// each access misses the TLB.
+void *map_table(size_t bytes) noexcept;
+
 // The same for the first, small table of a kind, which is never freed: the first tables share a page, so that
 // the child of a fork that records little touches one page for all of them and maps none.
 void *map_first_table(size_t bytes) noexcept;

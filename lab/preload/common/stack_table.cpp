@@ -5,8 +5,10 @@
 namespace reap::preload {
 
 uint32_t StackTable::add(uint32_t parent, uint64_t address) noexcept {
-    const auto id = static_cast<uint32_t>(used_ + 1);
-    return store(parent, address, id) ? id : 0;
+    const uint32_t id = used_ + 1;
+    if (!store(parent, address, id)) return 0;
+    used_ = id;
+    return id;
 }
 
 void StackTable::put(uint32_t parent, uint64_t address, uint32_t id) noexcept {
@@ -14,27 +16,45 @@ void StackTable::put(uint32_t parent, uint64_t address, uint32_t id) noexcept {
 }
 
 bool StackTable::store(uint32_t parent, uint64_t address, uint32_t id) noexcept {
-    if ((table_ == nullptr || used_ * 2 >= table_->capacity) && !grow()) return false;
-    Edge *edge = slot(table_, parent, address).edge;
+    Edge *const edge = place_for(parent, address);
+    if (edge == nullptr) return false;
     edge->address = address;
     edge->parent = parent;
-    ++used_;
     __atomic_store_n(&edge->id, id, __ATOMIC_RELEASE);
     return true;
 }
 
-void StackTable::invalidate(uint64_t begin, uint64_t end) noexcept {
-    for (size_t i = 0; table_ != nullptr && i < table_->capacity; ++i) {
-        uint64_t &address = table_->edges[i].address;
-        if (address > begin && address <= end) __atomic_store_n(&address, 0, __ATOMIC_RELAXED);
+// An empty one; null if there is no memory.
+StackTable::Edge *StackTable::place_for(uint32_t parent, uint64_t address) noexcept {
+    const Segment segment(parent);
+    Edge *edges = segments_[segment.number];
+    if (edges == nullptr) {
+        const size_t bytes = segment.count * sizeof(Edge);
+        edges = static_cast<Edge *>(segment.number == 0 ? map_first_table(bytes) : map_table(bytes));
+        if (edges == nullptr) return nullptr;
+        __atomic_store_n(&segments_[segment.number], edges, __ATOMIC_RELEASE);
     }
+    if (const Slot near = segment.slot(edges, parent, address); near.edge != nullptr) return near.edge;
+    if ((table_ == nullptr || hashed_ * 2 >= table_->capacity) && !grow()) return nullptr;
+    ++hashed_;
+    return slot(table_, parent, address).edge;
+}
+
+void StackTable::invalidate(uint64_t begin, uint64_t end) noexcept {
+    const auto forget = [=](Edge *edges, size_t count) {
+        for (size_t i = 0; edges != nullptr && i < count; ++i) {
+            uint64_t &address = edges[i].address;
+            if (address > begin && address <= end) __atomic_store_n(&address, 0, __ATOMIC_RELAXED);
+        }
+    };
+    for (size_t i = 0; i < kSegments; ++i) forget(segments_[i], size_t{1} << (Segment::kFirstBits + 1 + i));
+    if (table_ != nullptr) forget(table_->edges, table_->capacity);
 }
 
 bool StackTable::grow() noexcept {
-    constexpr size_t kFirst = 64;
+    constexpr size_t kFirst = 256;
     const size_t capacity = table_ == nullptr ? kFirst : table_->capacity * 2;
-    const size_t bytes = sizeof(Table) + capacity * sizeof(Edge);
-    auto *bigger = static_cast<Table *>(table_ == nullptr ? map_first_table(bytes) : map_private(bytes));
+    auto *bigger = static_cast<Table *>(map_table(sizeof(Table) + capacity * sizeof(Edge)));
     if (bigger == nullptr) return false;
     bigger->capacity = capacity;
     for (size_t i = 0; table_ != nullptr && i < table_->capacity; ++i) {

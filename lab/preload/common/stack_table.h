@@ -6,14 +6,24 @@
 
 namespace reap::preload {
 
-// A concurrent hash map (parent frame, return address) -> frame id. Lookups take no lock; insertions are
-// serialised by the caller's lock. Grows; old tables stay mapped because a reader may still use them
-// (together they are smaller than the newest).
+// A concurrent map (parent frame, return address) -> frame id. Lookups take no lock; insertions are
+// serialised by the caller's lock.
+//
+// Each parent has a few places near those of the parents with the next numbers, since numbers near each other
+// are of stacks that occur together: a table that outgrows the caches is read where it was used a moment ago.
+// They are in segments, each as large as all before it, so that they stay where they are when the table
+// grows. What a parent with many callees has no place for is in a hash table; old ones stay mapped because a
+// reader may still use them (together they are smaller than the newest).
 class StackTable {
   public:
     // The id of the edge, or 0 if it is not in the table.
     [[nodiscard]] uint32_t find(uint32_t parent, uint64_t address) const noexcept {
-        Table *table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
+        Segment segment(parent);
+        const Edge *const edges = __atomic_load_n(&segments_[segment.number], __ATOMIC_ACQUIRE);
+        if (edges == nullptr) return 0;
+        const Slot near = segment.slot(const_cast<Edge *>(edges), parent, address);
+        if (near.edge != nullptr) return near.id;
+        Table *const table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
         return table == nullptr ? 0 : slot(table, parent, address).id;
     }
 
@@ -46,33 +56,58 @@ class StackTable {
         uint32_t id;
     };
 
-    // First among a few near its parent's, since numbers near each other are of stacks that occur together: a
-    // table that outgrows the caches is then read where it was used a moment ago. The others of a parent with
-    // many callees are where a hash says.
     static Slot slot(Table *table, uint32_t parent, uint64_t address) noexcept {
-        constexpr size_t kNear = 4;
-        const size_t mask = table->capacity - 1;
-        const size_t near = size_t{parent} * 2 & mask & ~(kNear - 1);
-        for (size_t at = near; at < near + kNear; ++at)
-            if (const Slot found = look_at(table, at, parent, address); found.edge != nullptr) return found;
         // Recursion makes edges that differ only in the parent, so the parent must affect the low bits too.
         uint64_t hash = (address + parent * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
         hash ^= hash >> 32;
+        const size_t mask = table->capacity - 1;
         for (size_t at = hash & mask;; at = (at + 1) & mask)
-            if (const Slot found = look_at(table, at, parent, address); found.edge != nullptr) return found;
+            if (const Slot found = look_at(table->edges[at], parent, address); found.edge != nullptr)
+                return found;
     }
-    // The place `at` if it has the edge, or is empty; else none.
-    static Slot look_at(Table *table, size_t at, uint32_t parent, uint64_t address) noexcept {
-        Edge &edge = table->edges[at];
+    // The place if it has the edge, or is empty; else none.
+    static Slot look_at(Edge &edge, uint32_t parent, uint64_t address) noexcept {
         const uint32_t id = __atomic_load_n(&edge.id, __ATOMIC_ACQUIRE);
         const bool found = id == 0 || (edge.address == address && edge.parent == parent);
         return {found ? &edge : nullptr, id};
     }
+
+    // Where the places of a parent are.
+    struct Segment {
+        static constexpr unsigned kFirstBits = 5; // of the first segment's parents
+        static constexpr size_t kEach = 2;        // places for each parent
+        static constexpr size_t kLine = 64 / sizeof(Edge);
+
+        unsigned number;
+        size_t count; // places
+        size_t first; // the parent's
+
+        explicit Segment(uint32_t parent) noexcept {
+            const uint64_t place = (uint64_t{parent} + (1u << kFirstBits)) * kEach;
+            const auto bits = 63u - static_cast<unsigned>(__builtin_clzll(place));
+            number = bits - kFirstBits - 1;
+            count = size_t{1} << bits;
+            first = place & (count - 1) & ~(kLine - 1);
+        }
+        // In two lines of the cache; none if all are taken by others.
+        Slot slot(Edge *edges, uint32_t parent, uint64_t address) const noexcept {
+            for (size_t i = 0; i < 2 * kLine; ++i) {
+                Edge &edge = edges[(first + i) & (count - 1)];
+                if (const Slot found = look_at(edge, parent, address); found.edge != nullptr) return found;
+            }
+            return {nullptr, 0};
+        }
+    };
+    static constexpr size_t kSegments = 33 - Segment::kFirstBits; // for all numbers of 32 bits
+
     bool store(uint32_t parent, uint64_t address, uint32_t id) noexcept;
+    Edge *place_for(uint32_t parent, uint64_t address) noexcept;
     bool grow() noexcept;
 
+    Edge *segments_[kSegments] = {};
     Table *table_ = nullptr;
-    size_t used_ = 0;
+    size_t hashed_ = 0; // edges in `table_`
+    uint32_t used_ = 0; // numbers
 };
 
 } // namespace reap::preload

@@ -218,6 +218,7 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
     if (thread.counts_block != nullptr) {
         const Handover &handed = *Handover::of(thread.counts_block);
         thread.events = handed.events;
+        thread.events.need_stamp(); // some time may have passed since
         thread.number = handed.number;
         thread.exact = handed.exact;
         thread.counts_large = handed.counts_large;
@@ -234,6 +235,9 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.counts_block = add_counts(owner(thread), thread.exact, thread.counts_large);
         if (thread.counts_block == nullptr) return false;
     }
+    thread.owner = AddressOwners::tag_of(thread.number);
+    // Where recording begins when there are threads already, it was never known whether there are.
+    if (full_ && thread.number != 0 && threading_ == Threading::Unknown) see_threads();
     thread.counts = reinterpret_cast<reap_counts *>(TraceFile::payload(thread.counts_block));
     return true;
 }
@@ -399,8 +403,24 @@ uint8_t *Image::begin_event_slow(ThreadState &thread) noexcept {
 bool Image::note_threads() noexcept {
     const bool alone = __libc_single_threaded != 0;
     if (alone && threading_ == Threading::Unknown) threading_ = Threading::Alone;
-    if (!alone && threading_ == Threading::Alone) threading_ = Threading::Several; // for good
+    if (!alone && threading_ == Threading::Alone) see_threads();
     return threading_ == Threading::Alone;
+}
+
+// For good.
+void Image::see_threads() noexcept {
+    threading_ = Threading::Several;
+    if (!trace_.in_sandbox()) owners_.start();
+}
+
+// Where most events are of addresses that pass between threads, marks that move between processors take
+// longer than stamps.
+void Image::note_meeting(ThreadState &thread) noexcept {
+    constexpr uint32_t kMany = 1 << 16;
+    if (++thread.meetings < kMany) return;
+    if (thread.allocations - thread.allocations_at_meetings < kMany) owners_.stop();
+    thread.meetings = 0;
+    thread.allocations_at_meetings = thread.allocations;
 }
 
 void Image::disable(ThreadState &thread) noexcept {

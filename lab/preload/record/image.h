@@ -6,6 +6,7 @@
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
 
+#include "address_owners.h"
 #include "output/record_stream.h"
 #include "output/request_blocks.h"
 #include "output/trace_file.h"
@@ -74,14 +75,23 @@ class Image {
                                                             : begin_event_slow(thread);
     }
 
-    // Whether the process has never had a second thread. The C library says so before it prepares the second
-    // one, for which it allocates: that event has a stamp again, and lies before all of the second thread's.
-    [[nodiscard]] bool is_alone() noexcept {
-        return likely(known_alone()) || (threading_ != Threading::Several && note_threads());
+    // Whether the order of an event at `address` is known without a stamp; `size` is that of an allocation.
+    [[nodiscard]] bool needs_no_stamp(const ThreadState &thread, const void *address, size_t size) noexcept {
+        const bool alone = known_alone() || (threading_ != Threading::Several && note_threads());
+        return likely(alone) || needs_no_stamp_among_threads(thread, address, size);
     }
-    // The same, if it has been found out before.
-    [[nodiscard]] bool known_alone() const noexcept {
-        return threading_ == Threading::Alone && __libc_single_threaded != 0;
+    // The same as far as it has been found out before.
+    [[nodiscard]] bool known_to_need_no_stamp(const ThreadState &thread, const void *address,
+                                              size_t size) const noexcept {
+        return known_alone() || needs_no_stamp_among_threads(thread, address, size);
+    }
+
+    // The stamp of an event at `address`: see AddressOwners::stamp.
+    [[nodiscard]] uint64_t stamp_at(ThreadState &thread, const void *address, size_t size = 0) noexcept {
+        const AddressOwners::Stamp stamp = owners_.stamp(thread.owner, address, [this] { return now(); });
+        if (unlikely(stamp.taken)) note_meeting(thread);
+        if (unlikely(size >= kAlwaysStamped)) owners_.release(address);
+        return stamp.ticks;
     }
 
     // The number of the calling thread's stack; 0 if it is unknown. Defines new frames and modules. `frame`
@@ -162,10 +172,28 @@ class Image {
 
     [[nodiscard]] uint64_t now_by_syscall() const noexcept;
     REAP_COLD bool note_threads() noexcept;
+    void see_threads() noexcept;
+    REAP_COLD void note_meeting(ThreadState &thread) noexcept;
+
+    // Whether it is known that the process has never had a second thread. The C library says so before it
+    // prepares the second one, for which it allocates: that event has a stamp again, and lies before all of
+    // the second thread's.
+    [[nodiscard]] bool known_alone() const noexcept {
+        return threading_ == Threading::Alone && __libc_single_threaded != 0;
+    }
+    [[nodiscard]] bool needs_no_stamp_among_threads(const ThreadState &thread, const void *address,
+                                                    size_t size) const noexcept {
+        return size < kAlwaysStamped && owners_.owns(thread.owner, address);
+    }
 
     // Unknown until the C library has been initialised. As Several where every event is to have a stamp.
     enum class Threading : uint8_t { Unknown, Alone, Several };
     Threading threading_ = Threading::Unknown;
+
+    // Among several threads a block of so many bytes has the time of its allocation, and nearly always that
+    // of its free: where in the order of all threads it is may decide about the most bytes in use.
+    static constexpr size_t kAlwaysStamped = 4096;
+    AddressOwners owners_;
 
     enum class State : uint8_t { Fresh, Starting, Running, Off };
 

@@ -103,6 +103,16 @@ void record_sample_end(ThreadState &thread, const void *pointer, uint64_t before
     thread.events.commit(end);
 }
 
+// Whether the next record, of an event at `address`, needs no stamp, as nearly all. `size`: of an allocation.
+bool needs_no_stamp(const ThreadState &thread, const void *address, size_t size = 0) noexcept {
+    return thread.events.may_skip_stamp() && image.needs_no_stamp(thread, address, size);
+}
+// The same; false where that is still to be found out.
+[[gnu::always_inline]] inline bool known_to_need_no_stamp(const ThreadState &thread, const void *address,
+                                                          size_t size = 0) noexcept {
+    return thread.events.may_skip_stamp() && image.known_to_need_no_stamp(thread, address, size);
+}
+
 // With the time at which the call was made, unless it is left to be found between others.
 void record_free(ThreadState &thread, reap_call call, const void *pointer, uint64_t before) noexcept {
     const Busy busy(thread);
@@ -118,12 +128,12 @@ void record_free(ThreadState &thread, reap_call call, const void *pointer) noexc
     const Busy busy(thread);
     uint8_t *out = image.begin_event(thread);
     if (unlikely(out == nullptr)) return count_free(thread, call); // recording stopped with this event
-    if (likely(thread.events.may_skip_stamp()) && image.is_alone()) {
+    if (likely(needs_no_stamp(thread, pointer))) {
         *out++ = format::hot_tag(REAP_TAG_QUICK_FREE, call);
         thread.events.skip_stamp();
     } else {
         *out++ = format::hot_tag(REAP_TAG_FREE, call);
-        out = thread.events.put_stamp(out, image.now());
+        out = thread.events.put_stamp(out, image.stamp_at(thread, pointer));
     }
     out = thread.events.put_address(out, pointer);
     thread.events.commit(out);
@@ -147,15 +157,12 @@ void put_quick(ThreadState &thread, uint8_t *out, reap_call call, size_t size, c
     thread.events.commit(out);
 }
 
-// Whether the next record needs no stamp, as nearly all; false where that is still to be found out.
-[[gnu::always_inline]] inline bool needs_no_stamp(const ThreadState &thread) noexcept {
-    return thread.events.may_skip_stamp() && image.known_alone();
-}
-
-// Ends a packed record, with its time if it is one with a stamp. Null if that takes more than a short one.
+// Ends a packed record of an event at `address`, with its time if it is one with a stamp. Null if that takes
+// more than a short one.
 template <bool kTimed>
-[[gnu::always_inline]] inline uint8_t *put_time(ThreadState &thread, uint8_t *out) noexcept {
-    if constexpr (kTimed) return thread.events.put_short_stamp(out, image.now());
+[[gnu::always_inline]] inline uint8_t *put_time(ThreadState &thread, uint8_t *out, const void *address,
+                                                size_t size = 0) noexcept {
+    if constexpr (kTimed) return thread.events.put_short_stamp(out, image.stamp_at(thread, address, size));
     thread.events.skip_stamp();
     return out;
 }
@@ -179,7 +186,7 @@ template <bool kTimed>
     uint8_t *out = format::put_packed(begin + 1, static_cast<uint32_t>(size), size_more);
     out = format::put_packed(out, static_cast<uint32_t>(step), step_more);
     *out++ = place;
-    out = put_time<kTimed>(thread, out);
+    out = put_time<kTimed>(thread, out, pointer, size);
     if (kTimed && unlikely(out == nullptr)) return false;
     thread.events.set_address(pointer);
     thread.events.commit(out);
@@ -197,7 +204,8 @@ template <bool kTimed>
     const unsigned more = format::packed_more(static_cast<uint32_t>(step));
     constexpr reap_tag kTag = kTimed ? REAP_TAG_TIMED_FREE : REAP_TAG_PACKED_FREE;
     *begin = static_cast<uint8_t>(kTag | more << kPackedBits);
-    uint8_t *out = put_time<kTimed>(thread, format::put_packed(begin + 1, static_cast<uint32_t>(step), more));
+    uint8_t *out = format::put_packed(begin + 1, static_cast<uint32_t>(step), more);
+    out = put_time<kTimed>(thread, out, pointer);
     if (kTimed && unlikely(out == nullptr)) return false;
     thread.events.set_address(pointer);
     thread.events.commit(out);
@@ -305,13 +313,14 @@ namespace {
 // Any allocation that has this stack.
 void record_with_stack(ThreadState &thread, reap_call call, size_t size, size_t alignment,
                        const void *pointer, uint32_t stack) noexcept {
-    const bool alone = image.is_alone() && thread.events.may_skip_stamp();
-    if (call == REAP_CALL_MALLOC && !alone && put_packed_malloc<true>(thread, size, pointer, stack)) return;
+    const bool timed = !needs_no_stamp(thread, pointer, size);
+    if (call == REAP_CALL_MALLOC && timed && put_packed_malloc<true>(thread, size, pointer, stack)) return;
     count_block(thread, size, pointer != nullptr);
     uint8_t *out = image.begin_event(thread);
     if (unlikely(out == nullptr)) return count_size(thread, call, size, pointer != nullptr);
     const bool plain = pointer != nullptr && alignment == 0 && thread.full != nullptr;
-    if (plain && alone && thread.events.may_skip_stamp())
+    // A block that has just begun has no stamp yet.
+    if (plain && !timed && thread.events.may_skip_stamp())
         return put_quick(thread, out, call, size, pointer, stack);
     reap_tag tag = alignment != 0 ? REAP_TAG_ALIGNED : REAP_TAG_ALLOC;
     if (plain) {
@@ -320,7 +329,7 @@ void record_with_stack(ThreadState &thread, reap_call call, size_t size, size_t 
     }
     if (unlikely(pointer == nullptr)) tag = REAP_TAG_FAILED;
     *out++ = format::hot_tag(tag, call);
-    out = thread.events.put_stamp(out, image.now());
+    out = thread.events.put_stamp(out, image.stamp_at(thread, pointer, size));
     out = format::put_short_varint(out, size);
     if (likely(pointer != nullptr)) out = thread.events.put_address(out, pointer);
     out = format::put_short_varint(out, stack);
@@ -345,7 +354,7 @@ void *record_allocation(ThreadState &thread, reap_call call, size_t size, size_t
     bool quick = false;
     if (likely(call == REAP_CALL_MALLOC)) {
         const Busy busy(thread);
-        if (likely(needs_no_stamp(thread))) {
+        if (likely(known_to_need_no_stamp(thread, pointer, size))) {
             const uint32_t stack = image.find_stack(thread, __builtin_frame_address(0));
             quick = stack != 0 && put_packed_malloc<false>(thread, size, pointer, stack);
         }
@@ -403,8 +412,7 @@ namespace {
     bool timed = false;
     {
         const Busy busy(thread);
-        if (!image.is_alone() || !thread.events.may_skip_stamp())
-            timed = put_packed_free<true>(thread, pointer);
+        if (!needs_no_stamp(thread, pointer)) timed = put_packed_free<true>(thread, pointer);
     }
     if (!timed) record_free(thread, REAP_CALL_FREE, pointer);
     real.free(pointer);
@@ -418,7 +426,7 @@ void free_slow(void *pointer) noexcept {
         bool quick;
         {
             const Busy busy(thread);
-            quick = needs_no_stamp(thread) && put_packed_free<false>(thread, pointer);
+            quick = known_to_need_no_stamp(thread, pointer) && put_packed_free<false>(thread, pointer);
         }
         return likely(quick) ? real.free(pointer) : record_and_free(pointer);
     }
@@ -444,12 +452,20 @@ void count_reallocation(ThreadState &thread, reap_call call, const void *moved, 
               [moved](reap_counts &counts) { ++(moved != nullptr ? counts.frees : counts.fresh_reallocs); });
 }
 
+// The record follows later: what a signal handler does until then needs a stamp of its own.
+uint64_t stamp_ahead(ThreadState &thread, const void *address, size_t size = 0) noexcept {
+    if (address == nullptr) return image.now();
+    const Busy busy(thread);
+    thread.events.need_stamp();
+    return image.stamp_at(thread, address, size);
+}
+
 // Records the call whole.
 void *realloc_in_full_depth(ThreadState &thread, reap_call call, void *pointer, size_t size,
                             const void *frame) noexcept {
-    const uint64_t before = image.now();
+    const uint64_t before = stamp_ahead(thread, pointer);
     void *moved = call_realloc(pointer, size);
-    const uint64_t after = image.now();
+    const uint64_t after = stamp_ahead(thread, moved, size);
     if (moved != nullptr) {
         record_reallocation(thread, call, pointer, moved, size, before, after, frame);
     } else if (has_freed(moved, size)) {

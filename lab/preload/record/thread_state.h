@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "address_owners.h"
 #include "known_stack.h"
 #include "output/record_stream.h"
 #include "platform.h"
@@ -56,11 +57,12 @@ struct alignas(64) ThreadState {
     bool counts_large = false;    // the counters of sizes from REAP_EXACT_SIZES on are allocated
     uint8_t walks = 0;            // stacks that were walked without `full`, up to a few
     FullDepth *full = nullptr;    // mapped when it pays, and passed on like the counters
-    uint64_t began = 0;           // ticks
+    uint32_t number = 0;
+    AddressOwners::Tag owner = AddressOwners::tag_of(0); // the number as a mark
     RecordStream events;
 
+    uint64_t began = 0;   // ticks
     uint32_t unloads = 0; // calls of dlclose that this thread is in
-    uint32_t number = 0;
     uint32_t tid = 0;
     bool takes_over = false; // its stream has another thread's events, and does not yet say that it follows
     reap_block_header *counts_block = nullptr;
@@ -102,6 +104,11 @@ struct alignas(64) ThreadState {
         if (size >> 47 == 0) failed_bytes += size + uint64_t{kSampleSlack};
     }
     uint64_t failed_bytes = 0;
+
+    // Stamps that were needed only because another thread had been at the address, and the allocations when
+    // they were last compared.
+    uint32_t meetings = 0;
+    uint64_t allocations_at_meetings = 0;
 };
 
 // What an ended thread passes to a new one, so that its blocks in the file are reused. Stored among the

@@ -25,18 +25,41 @@ TEST(StackTable, NumbersEdgesFromOneInOrder) {
     EXPECT_EQ(table.find(2, 0x1000), 0u);
 }
 
-TEST(StackTable, KeepsEveryEdgeThroughGrowth) {
+// Some parents have many callees, and many have few.
+TEST(StackTable, KeepsEveryEdgeThroughGrowthUntilItsCodeIsUnloaded) {
     StackTable table;
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> model;
     std::mt19937_64 random(4);
-    for (int i = 0; i < 50000; ++i) {
-        const auto parent = static_cast<uint32_t>(random() % 100);
-        const uint64_t address = 0x400000 + random() % 5000;
+    uint32_t numbers = 0;
+    constexpr uint64_t kBegin = 0x400000;
+    for (int i = 0; i < 100000; ++i) {
+        if (i % 20000 == 19999) {
+            const uint64_t begin = kBegin + random() % 4000;
+            table.invalidate(begin, begin + 1000);
+            std::erase_if(model, [begin](const auto &edge) {
+                return edge.first.second > begin && edge.first.second <= begin + 1000;
+            });
+        }
+        const auto parent = static_cast<uint32_t>(random() % (random() % 2 == 0 ? 100 : 100000));
+        const uint64_t address = kBegin + random() % (parent < 100 ? 5000 : 4);
         const uint32_t known = table.find(parent, address);
         const auto found = model.find({parent, address});
         ASSERT_EQ(known, found == model.end() ? 0 : found->second);
-        if (known == 0) model[{parent, address}] = table.add(parent, address);
+        if (known != 0) continue;
+        model[{parent, address}] = table.add(parent, address);
+        ASSERT_EQ(table.find(parent, address), ++numbers);
     }
+    for (const auto &[edge, number] : model) ASSERT_EQ(table.find(edge.first, edge.second), number);
+}
+
+TEST(StackTable, TakesNumbersOfTheCallers) {
+    StackTable table;
+    for (uint32_t parent = 0; parent < 1000; parent += 10)
+        for (uint64_t address = 1; address < 20; ++address)
+            table.put(parent, address, parent * 100 + static_cast<uint32_t>(address));
+    for (uint32_t parent = 0; parent < 1000; ++parent)
+        for (uint64_t address = 1; address < 20; ++address)
+            ASSERT_EQ(table.find(parent, address), parent % 10 != 0 ? 0 : parent * 100 + address);
 }
 
 // The hash once left a parent's number out of the bits that choose a place: recursive programs searched for

@@ -1,8 +1,12 @@
-"""Events without a stamp: none after a second thread has begun, so that no order between threads is lost."""
+"""Events without a stamp: with several threads only where the order at their address is known without one."""
+
+from functools import partial
 
 import pytest
 from programs import compile_c
 from recorded import recorded
+
+from reap import native
 
 # The thread frees what was allocated right before it began, and allocates at the same addresses.
 PROGRAM = r"""
@@ -41,3 +45,77 @@ def test_blocks_that_a_new_thread_frees_have_been_allocated_before(tmp_path, wor
     assert 100 <= done.totals.in_use.max_objects <= 110
     payload = done.path.stat().st_size - 2 * 65536
     assert words or payload < 7 * done.totals.events
+
+
+# Threads with blocks of their own, of which some pass to other threads, in slots. Each thread allocates
+# blocks of a size of its own. What is left at the end is counted by size.
+SHARING = r"""
+    #include <pthread.h>
+    #include <stdatomic.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    enum { THREADS = 4, SLOTS = 16, OWN = 32 };
+    static _Atomic(unsigned char *) slots[SLOTS];
+    static unsigned char *own[THREADS][OWN];
+    static int turns, passing;
+    static void *work(void *argument) {
+        const unsigned long number = (unsigned long)argument;
+        unsigned long state = number * 7919 + 1;
+        unsigned char **const mine = own[number];
+        for (int turn = 0; turn < turns; turn++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            unsigned char **const slot = &mine[state >> 40 & (OWN - 1)];
+            const int kind = state >> 60;
+            if (kind < passing) {
+                *slot = atomic_exchange(&slots[state >> 50 & (SLOTS - 1)], *slot);
+            } else if (kind == 2 && *slot != NULL) {
+                *slot = realloc(*slot, 100 + number);
+                **slot = number;
+            } else {
+                free(*slot);
+                *slot = malloc(100 + number);
+                **slot = number;
+            }
+        }
+        return argument;
+    }
+    int main(int count, char **words) {
+        pthread_t threads[THREADS];
+        long left[THREADS] = {0};
+        turns = atoi(words[1]);
+        passing = atoi(words[2]);
+        for (long i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, (void *)i);
+        for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+        for (int i = 0; i < SLOTS; i++)
+            if (slots[i] != NULL) left[*slots[i]]++;
+        for (int i = 0; i < THREADS; i++)
+            for (int j = 0; j < OWN; j++)
+                if (own[i][j] != NULL) left[*own[i][j]]++;
+        for (int i = 0; i < THREADS; i++) fprintf(stderr, "%ld ", left[i]);
+        return 0;
+    }"""
+
+
+# One arena without caches: most addresses wander. By itself each thread has an arena.
+@pytest.mark.parametrize("tunables", ["glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0", ""])
+@pytest.mark.parametrize("passing", [0, 2])
+def test_blocks_of_threads_that_share_addresses_are_told_apart(tmp_path, tunables, passing):
+    program = compile_c("shares", SHARING, ["-O1", "-fno-builtin", "-pthread"])
+    environment = {"GLIBC_TUNABLES": tunables} if tunables else {}
+    done = recorded(tmp_path, "full", program, "100000", str(passing), environment=environment)
+    assert done.outcome.status == 0
+    assert done.totals.unmatched_frees == 0
+    left = dict.fromkeys(range(100, 104), 0)
+    done.recording.events(done.recording.calls(), 1 << 20, partial(count, left), matched=True)
+    assert list(left.values()) == [int(word) for word in done.outcome.stderr_tail.split()]
+    if not tunables and passing == 0:
+        assert done.path.stat().st_size < 5.3 * done.totals.events, (
+            "most have no stamp, which takes two bytes"
+        )
+
+
+def count(left, rows):
+    """Adds up how many blocks of each size are in use."""
+    for kind, size in zip(rows.kinds.tolist(), rows.sizes.tolist(), strict=True):
+        if size in left:
+            left[size] += 1 if kind == native.EVENT_ALLOCATION else -1

@@ -49,6 +49,8 @@ class RecordStream {
     // row.
     [[nodiscard]] bool may_skip_stamp() const noexcept { return unstamped_ < kMostUnstamped; }
     void skip_stamp() noexcept { ++unstamped_; }
+    // The next record has one.
+    void need_stamp() noexcept { unstamped_ = kMostUnstamped; }
     [[nodiscard]] bool begins_block() const noexcept { return cursor_ == TraceFile::payload(block_); }
 
     // A stamp as the difference from the previous one. The clocks of two cores may differ by a few ticks;
