@@ -104,7 +104,7 @@ def test_a_window_that_changes_its_size_ends_nothing_that_waits(monkeypatch: pyt
 
 def test_a_timeout_is_that_of_the_program_alone_times_their_number() -> None:
     begun = time.monotonic()
-    one, other = together.run([shell("sleep 30", timeout=0.2), shell("sleep 0.3", timeout=0.2)], 0)
+    one, other = together.run([shell("sleep 30", timeout=0.8), shell("sleep 1", timeout=0.8)], 0)
     assert time.monotonic() - begun < 20
     assert one.timed_out
     assert not other.timed_out
