@@ -9,7 +9,7 @@ without the preload, in pairs on one core. Ten million objects take 1.4 GB of me
 
 import sys
 
-from recorder import card_program, paired
+from recorder import paired, real_programs
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
@@ -19,7 +19,6 @@ from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS, custom
 from reap.launch.litter.records import ORDERS, Litter
 from reap.launch.records import Launch
-from reap.workloads import preparation
 
 OBJECTS = 10_000_000
 MIX = [(size, 16_000 // size) for size in range(16, 512, 8)]
@@ -29,14 +28,6 @@ PYTHON = r"""
 import ast
 for _ in range(3): ast.dump(ast.parse("x = [a * b for a, b in zip(c, d)]\n" * 4000))
 """
-AWK = (
-    "BEGIN { for (i = 0; i < 2000000; i++) a[i % 9973] = a[i % 9973] i % 7; for (k in a) n += length(a[k]) }"
-)
-SQL = (
-    "create table t(a integer primary key, b text); "
-    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 400000) "
-    "insert into t select i, printf('%d-%d', i, i * 7919 % 1009) from n; create index u on t(b);"
-)
 
 
 def main() -> int:
@@ -49,7 +40,7 @@ def main() -> int:
         if isinstance(found, Allocator):
             held &= litter_row(found)
     print(f"\n{'program':<10} {'alone':>9} {'preload':>9}  ratio [95 % CI]        rounds")
-    for title, launch in programs():
+    for title, launch in real_programs(PYTHON):
         held &= preload_row(title, launch, rounds)
     return 0 if held else 1
 
@@ -75,31 +66,6 @@ def _bookkeeping(launch: Launch) -> float:
     """The peak above what stays, where all of it stays."""
     done = littering.run(launch, Litter(level=custom(1, 1), sizes=MIX, peak=OBJECTS))
     return (done.gross.peak_resident - done.litterings[0].resident_after) / OBJECTS
-
-
-def programs() -> list[tuple[str, Launch]]:
-    """The demo's programs, CPython, gawk and SQLite."""
-    fixed = {"PYTHONHASHSEED": "0"}
-    small = {
-        "python3": ["/usr/bin/python3", "-c", PYTHON],
-        "gawk": ["/usr/bin/gawk", AWK],
-        "sqlite3": ["/usr/bin/sqlite3", ":memory:", SQL],
-    }
-    return [
-        *((name, demo(name)) for name in ("perl", "gcc", "sed")),
-        *((name, Launch(argv=argv, program=argv[0], environment=fixed)) for name, argv in small.items()),
-    ]
-
-
-def demo(name: str) -> Launch:
-    """A program of the demo."""
-    ready = preparation.prepare(name)
-    return Launch(
-        argv=ready.argv,
-        program=card_program(ready.argv[0]),
-        directory=ready.directory,
-        environment=ready.environment,
-    )
 
 
 def preload_row(title: str, launch: Launch, rounds: int) -> bool:

@@ -2,9 +2,9 @@
 
     .venv/bin/python lab/bench/recorder.py [ROUNDS [WORD...]]    those whose name has one of the words
 
-On the demo's programs, whose bar is 1.05, on a loop that does nothing but malloc and free, whose bar is 1.3,
+On six real programs, whose bar is 1.05, on a loop that does nothing but malloc and free, whose bar is 1.3,
 and on a program that does nothing but fork, or begin threads, whose bar is 1.5. In full depth perl, gcc and
-CPython, whose bar is 1.15, and the loop, which has none.
+CPython, whose bar is 1.15, and the loop, which has none. On a busy machine start it by `chrt -f 1`.
 """
 
 import os
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from reap.base.errors import ReapError
 from reap.experiment import statistics
 from reap.launch import spawn
 from reap.launch.records import Launch
@@ -32,6 +33,15 @@ for _ in range(3):
     assert json.loads(json.dumps(rows)) == rows
 """
 """A program for CPython, whose pymalloc serves its small objects."""
+AWK = (
+    "BEGIN { for (i = 0; i < 2000000; i++) a[i % 9973] = a[i % 9973] i % 7; for (k in a) n += length(a[k]) }"
+)
+SQL = (
+    "create table t(a integer primary key, b text); "
+    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 400000) "
+    "insert into t select i, printf('%d-%d', i, i * 7919 % 1009) from n; create index u on t(b);"
+)
+GCC = "gcc -O1 sqlite3.c"
 PROCESSES = ROOT / "lab" / "test" / "targets" / "processes.c"
 
 
@@ -61,19 +71,13 @@ def programs(loop: Path, processes: Path, words: list[str]) -> list[tuple[str, L
         return any(word in title for word in words)
 
     found: list[tuple[str, Launch, Depth, float, int]] = []
-    for name in filter(asked, ("perl", "gcc", "sed")):
-        ready = preparation.prepare(name)
-        launch = Launch(
-            argv=ready.argv,
-            program=card_program(ready.argv[0]),
-            directory=ready.directory,
-            environment=ready.environment,
-        )
+    for name, launch in real_programs(JSON):
         found.append((name, launch, "triage", 1.05, 0))
-        if name != "sed":
+        if name in ("perl", "gcc", "python3"):
             found.append((f"{name}, full", launch, "full", 1.15, 0))
-    python = Launch(argv=["/usr/bin/python3", "-c", JSON], program="/usr/bin/python3")
-    found.append(("python3, full", python, "full", 1.15, 0))
+    if asked(GCC):
+        gcc = [Launch(argv=argv, program=argv[0]) for name, argv in compilers().items() if name == GCC]
+        found += [(f"{GCC}, full", launch, "full", 1.15, 5) for launch in gcc]
     only = Launch(argv=[str(loop), "50000000"], program=str(loop))
     found.append(("malloc and free alone", only, "triage", 1.3, 0))
     little = Launch(argv=[str(loop), "300000"], program=str(loop))
@@ -86,6 +90,45 @@ def programs(loop: Path, processes: Path, words: list[str]) -> list[tuple[str, L
         launch = Launch(argv=[str(processes), *mode], program=str(processes))
         found.append((what, launch, "triage", 1.5, 0))
     return [row for row in found if asked(row[0])]
+
+
+def real_programs(python: str) -> list[tuple[str, Launch]]:
+    """The demo's programs, CPython with a program, gawk and SQLite."""
+    small = {
+        "python3": ["/usr/bin/python3", "-c", python],
+        "gawk": ["/usr/bin/gawk", AWK],
+        "sqlite3": ["/usr/bin/sqlite3", ":memory:", SQL],
+    }
+    fixed = {"PYTHONHASHSEED": "0"}
+    return [
+        *((name, demo(name)) for name in ("perl", "gcc", "sed")),
+        *((name, Launch(argv=argv, program=argv[0], environment=fixed)) for name, argv in small.items()),
+    ]
+
+
+def compilers() -> dict[str, list[str]]:
+    """Two compilers on SQLite as one file, which the workload clang has; none where it was not made."""
+    try:
+        source = preparation.prepare("clang", "custom").argv[-1]
+    except ReapError as error:
+        print(f"compilers on sqlite3.c: not measured: {error}; {error.hint}")
+        return {}
+    words = ["-w", "-S", "-o", "/dev/null", source]
+    return {
+        GCC: ["/usr/bin/gcc", "-O1", *words],
+        "clang -O0 sqlite3.c": ["/usr/bin/clang-19", "-O0", *words],
+    }
+
+
+def demo(name: str) -> Launch:
+    """A program of the demo."""
+    ready = preparation.prepare(name)
+    return Launch(
+        argv=ready.argv,
+        program=card_program(ready.argv[0]),
+        directory=ready.directory,
+        environment=ready.environment,
+    )
 
 
 def card_program(name: str) -> str:

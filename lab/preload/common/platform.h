@@ -110,10 +110,11 @@ class FutexLock {
     void lock() noexcept;
     bool try_lock() noexcept;
     void unlock() noexcept;
+    [[nodiscard]] bool is_held() const noexcept { return __atomic_load_n(&word_, __ATOMIC_RELAXED) != 0; }
     // For the child of a fork, which has one thread: releases what the parent's threads held. Writes only if
     // need be, since that copies a page.
     void reset() noexcept {
-        if (__atomic_load_n(&word_, __ATOMIC_RELAXED) != 0) __atomic_store_n(&word_, 0, __ATOMIC_RELAXED);
+        if (is_held()) __atomic_store_n(&word_, 0, __ATOMIC_RELAXED);
     }
 
   private:

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <link.h>
+#include <random>
 #include <string>
 #include <sys/mman.h>
 #include <unwind.h>
@@ -19,6 +20,8 @@ using reap::preload::Cfa;
 using reap::preload::decode_frame_rule;
 using reap::preload::DecodedRule;
 using reap::preload::FrameRule;
+using reap::preload::LatestPrograms;
+using reap::preload::make_latest_programs;
 using reap::preload::SavedRbp;
 
 // What a rule leads to: the frame of the caller.
@@ -257,6 +260,32 @@ TEST(FrameRule, IsTheSameUntilTheEndOfItsRow) {
                         << module.name << " " << std::hex << pc;
                 }
                 row = decoded;
+                ++checked;
+            }
+        }
+    }
+    EXPECT_GT(checked, 50000u);
+}
+
+// Addresses of some functions in any order, and of more functions than are kept.
+TEST(FrameRule, IsTheSameWhereverTheTableWasRunToBefore) {
+    LatestPrograms *const latest = make_latest_programs();
+    ASSERT_NE(latest, nullptr);
+    std::mt19937_64 random(1);
+    size_t checked = 0;
+    for (const Module &module : modules_of_this_process()) {
+        constexpr size_t kAtATime = 24;
+        for (size_t first = 0; first + kAtATime < module.functions.size(); first += 16 * kAtATime) {
+            for (int turn = 0; turn < 800; ++turn) {
+                const Function &function = module.functions[first + random() % kAtATime];
+                if (function.next - function.begin < 2) continue;
+                const uint64_t pc = function.begin + 1 + random() % (function.next - function.begin - 1);
+                const DecodedRule alone = decode_frame_rule(pc);
+                const DecodedRule after = decode_frame_rule(pc, latest);
+                ASSERT_EQ(memcmp(&after.rule, &alone.rule, sizeof(FrameRule)), 0)
+                    << module.name << " " << std::hex << pc;
+                ASSERT_EQ(after.row_end, alone.row_end) << module.name << " " << std::hex << pc;
+                if (random() % 100 == 0) forget(*latest);
                 ++checked;
             }
         }

@@ -30,6 +30,7 @@ constexpr uint64_t kReturnAddress = 16;
 // Reads from a table. A read past the end makes it invalid, and returns zero from then on.
 class Reader {
   public:
+    Reader() = default;
     Reader(const unsigned char *at, const unsigned char *end) noexcept : at_(at), end_(end) {}
 
     template <class Number>
@@ -102,8 +103,8 @@ class Reader {
     [[nodiscard]] const unsigned char *at() const noexcept { return at_; }
 
   private:
-    const unsigned char *at_;
-    const unsigned char *end_;
+    const unsigned char *at_ = nullptr;
+    const unsigned char *end_ = nullptr;
     bool valid_ = true;
 };
 
@@ -189,18 +190,28 @@ struct Row {
     }
 };
 
-// Runs the instructions that build the rows of a function, up to the row of one return address.
+// Runs the instructions that build the rows of a function, up to the row of one return address. It can go on
+// to that of another from there.
 class Interpreter {
   public:
-    Interpreter(const Common &common, uint64_t function, uint64_t return_address) noexcept
-        : common_(common), at_(function), return_address_(return_address) {}
+    void start(const Common &common, uint64_t function) noexcept {
+        common_ = common;
+        at_ = row_begin_ = function;
+        row_ = {};
+        depth_ = 0;
+    }
 
     // False if it met an instruction that it does not know.
-    bool run(Reader code) noexcept {
-        while (code.more() && at_ < return_address_)
+    bool run(Reader &code, uint64_t return_address) noexcept {
+        while (code.more() && at_ < return_address) {
+            row_begin_ = at_;
             if (!step(code) || !code.valid()) return false;
+        }
         return code.valid();
     }
+
+    // Whether it has not gone beyond the row of this return address.
+    [[nodiscard]] bool reaches(uint64_t return_address) const noexcept { return return_address > row_begin_; }
 
     // Where the next row begins; below the return address if there is none.
     [[nodiscard]] uint64_t next_row() const noexcept { return at_; }
@@ -224,9 +235,9 @@ class Interpreter {
     static RegisterRule saved_expression(Reader &code) noexcept;
 
     static constexpr size_t kMostRemembered = 8;
-    const Common &common_;
-    uint64_t at_;
-    uint64_t return_address_;
+    Common common_;
+    uint64_t row_begin_ = 0;
+    uint64_t at_ = 0; // where the next row begins
     Row row_;
     Row remembered_[kMostRemembered];
     size_t depth_ = 0;
@@ -423,9 +434,51 @@ bool may_vanish(void *code) noexcept {
     return _dl_find_object(code, &module) == 0 && strstr(module.dlfo_link_map->l_name, "/gconv/") != nullptr;
 }
 
+// A function's instructions, run as far as they were needed.
+struct Program {
+    const unsigned char *record = nullptr; // its FDE
+    uint64_t end = 0;                      // of the function
+    Reader code;
+    Interpreter interpreter;
+
+    // Up to the first row. False if the FDE or its CIE is none that is supported.
+    bool start(const unsigned char *fde_record, uint64_t function) noexcept {
+        Reader fde = body(fde_record);
+        const unsigned char *delta_at = fde.at();
+        Reader cie = body(delta_at - fde.number<int32_t>());
+        const Common common = read_common(cie);
+        if (!common.supported || !fde.valid()) return false;
+        fde.pointer(common.pointer_encoding); // the function, which is known
+        end = function + fde.pointer(common.pointer_encoding & 0x0f);
+        if (common.has_augmentation_data) fde.skip(fde.uleb());
+        if (!fde.valid()) return false;
+        interpreter.start(common, function);
+        code = fde;
+        return interpreter.run(cie, end);
+    }
+};
+
 } // namespace
 
-DecodedRule decode_frame_rule(uint64_t return_address) noexcept {
+// A function with thousands of calls has as many rows, and would be run from its beginning for each of them.
+struct LatestPrograms {
+    static constexpr size_t kPrograms = 16;
+    Program programs[kPrograms];
+
+    Program &place(const unsigned char *record) noexcept {
+        return programs[(reinterpret_cast<uintptr_t>(record) >> 3) % kPrograms];
+    }
+};
+
+LatestPrograms *make_latest_programs() noexcept {
+    return static_cast<LatestPrograms *>(map_private(sizeof(LatestPrograms)));
+}
+
+void forget(LatestPrograms &latest) noexcept {
+    for (Program &program : latest.programs) program.record = nullptr;
+}
+
+DecodedRule decode_frame_rule(uint64_t return_address, LatestPrograms *latest) noexcept {
     dwarf_eh_bases bases{};
     auto *call = reinterpret_cast<void *>(return_address - 1);
     const unsigned char *record = _Unwind_Find_FDE(call, &bases);
@@ -435,27 +488,20 @@ DecodedRule decode_frame_rule(uint64_t return_address) noexcept {
         if (returns_from_signal(return_address)) return {kUnsupported, return_address + 1};
         return {known ? kEnd : kOutside, return_address + 1};
     }
-    const auto function = reinterpret_cast<uint64_t>(bases.function);
     DecodedRule decoded{kUnsupported, return_address + 1};
     if (may_vanish(call)) return decoded;
 
-    Reader fde = body(record);
-    const unsigned char *delta_at = fde.at();
-    Reader cie = body(delta_at - fde.number<int32_t>());
-    const Common common = read_common(cie);
-    if (!common.supported || !fde.valid()) return decoded;
-    fde.pointer(common.pointer_encoding); // the function, which is known
-    const uint64_t size = fde.pointer(common.pointer_encoding & 0x0f);
-    if (common.has_augmentation_data) fde.skip(fde.uleb());
-    if (!fde.valid()) return decoded;
-
-    Interpreter interpreter(common, function, return_address);
-    if (!interpreter.run(cie) || !interpreter.run(fde)) return decoded;
-    decoded.rule = interpreter.rule();
+    Program alone;
+    Program &program = latest == nullptr ? alone : latest->place(record);
+    const bool continues = program.record == record && program.interpreter.reaches(return_address);
+    program.record = nullptr;
+    if (!continues && !program.start(record, reinterpret_cast<uint64_t>(bases.function))) return decoded;
+    if (!program.interpreter.run(program.code, return_address)) return decoded;
+    program.record = record;
+    decoded.rule = program.interpreter.rule();
     // A row applies to the address where the next begins: it is that of a call at its end.
-    const uint64_t end = function + size;
-    const uint64_t next = interpreter.next_row();
-    decoded.row_end = 1 + (next >= return_address && next < end ? next : end);
+    const uint64_t next = program.interpreter.next_row();
+    decoded.row_end = 1 + (next >= return_address && next < program.end ? next : program.end);
     return decoded;
 }
 

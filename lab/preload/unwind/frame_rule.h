@@ -36,9 +36,16 @@ struct DecodedRule {
 // A rule holds as long as its module stays loaded. One outside all modules must not be kept.
 inline bool is_permanent(FrameRule rule) noexcept { return rule.cfa != Cfa::Outside; }
 
+// How far the tables of some functions were run, to go on from there. Mapped memory; null if there is none.
+struct LatestPrograms;
+LatestPrograms *make_latest_programs() noexcept;
+// Code was unloaded.
+void forget(LatestPrograms &latest) noexcept;
+
 // Decodes the rule that libgcc applies to a frame which was left by a call: the row of the instruction before
-// `return_address`. About 5,000 instructions. Takes no lock, does not allocate.
-// Code that the C library may unload without a call of dlclose is unsupported, so that no rule outlives it.
-DecodedRule decode_frame_rule(uint64_t return_address) noexcept;
+// `return_address`. About 1,000 instructions, more where the function has many rows. Takes no lock, does not
+// allocate. Code that the C library may unload without a call of dlclose is unsupported, so that no rule
+// outlives it. `latest` is the caller's own while it is in here.
+DecodedRule decode_frame_rule(uint64_t return_address, LatestPrograms *latest = nullptr) noexcept;
 
 } // namespace reap::preload

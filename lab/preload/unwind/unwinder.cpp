@@ -35,12 +35,18 @@ inline FrameRule Unwinder::rule(uint64_t return_address) noexcept {
 // A frame's module stays loaded while the frame is on the stack, so that the rule holds when it is added; an
 // unload that begins meanwhile clears the table afterwards.
 REAP_COLD FrameRule Unwinder::decode(uint64_t return_address) noexcept {
-    const DecodedRule decoded = decode_frame_rule(return_address);
-    if (is_permanent(decoded.rule) && lock_.try_lock()) {
-        rules_.add(return_address, decoded.rule);
-        lock_.unlock();
-    }
+    if (!lock_.try_lock()) return decode_frame_rule(return_address).rule;
+    constexpr uint32_t kFew = 64; // without a mapping for what goes faster with one
+    if (latest_ == nullptr && ++decoded_ > kFew) latest_ = make_latest_programs();
+    const DecodedRule decoded = decode_frame_rule(return_address, latest_);
+    if (is_permanent(decoded.rule)) rules_.add(return_address, decoded.rule);
+    lock_.unlock();
     return decoded.rule;
+}
+
+void Unwinder::forget_rules() noexcept {
+    rules_.clear();
+    if (latest_ != nullptr) forget(*latest_);
 }
 
 REAP_COLD size_t Unwinder::walk_by_libgcc(uint64_t *frames, size_t limit, uint64_t *begins) noexcept {
@@ -220,22 +226,23 @@ bool Unwinder::missed_unload() const noexcept {
 // Another thread's unload stays where the fork found it. No code of that library is on this thread's stack;
 // its rules are forgotten.
 void Unwinder::after_fork_in_child(uint32_t own) noexcept {
+    if (lock_.is_held() && latest_ != nullptr) forget(*latest_); // what another thread was changing
     lock_.reset();
     const uint64_t others = static_cast<uint32_t>(unloads_) - own;
     if (others == 0) return;
-    rules_.clear();
+    forget_rules();
     unloads_ += others * (kUnloadEnded - 1);
 }
 
 void Unwinder::after_unload() noexcept {
     const unsigned long long count = count_unloaded_modules();
-    // Inserting takes a microsecond. If it does not end, its thread waits for this one; libgcc serves from
-    // now on.
+    // Decoding and inserting take microseconds. If it does not end, its thread waits for this one; libgcc
+    // serves from now on.
     constexpr int kTries = 100000;
     int left = kTries;
     while (!lock_.try_lock())
         if (--left == 0) return;
-    if (count != unloaded_modules_) rules_.clear();
+    if (count != unloaded_modules_) forget_rules();
     __atomic_store_n(&unloaded_modules_, count, __ATOMIC_RELAXED);
     lock_.unlock();
     __atomic_fetch_add(&unloads_, kUnloadEnded - 1, __ATOMIC_SEQ_CST);

@@ -85,6 +85,7 @@ class Unwinder {
     }
     FrameRule rule(uint64_t return_address) noexcept;
     FrameRule decode(uint64_t return_address) noexcept;
+    void forget_rules() noexcept;
     size_t walk_by_libgcc(uint64_t *frames, size_t limit, uint64_t *begins) noexcept;
 
     // Unloads in progress in the lower half, finished ones in the upper half.
@@ -92,6 +93,8 @@ class Unwinder {
     unsigned long long unloaded_modules_ = 0; // at the last clear
     uint64_t unsupported_ = 0;
     RuleTable rules_;
+    LatestPrograms *latest_ = nullptr; // under the lock, as changes of the rules are
+    uint32_t decoded_ = 0;
     FutexLock lock_;
 };
 

@@ -81,13 +81,18 @@ def within_noise(ratio: Ratio, comparison: Comparison) -> bool:
 
 
 def unpaired(baseline: Mapping[int, Run], own: Mapping[int, Run]) -> float | None:
-    """Of rounds whose runs shared a core: the part of the longer run after the other's end, in the median."""
+    """Of rounds whose runs shared a core: the part of the longer run in which the other's arm did not run.
+
+    In the median.
+    """
     pairs = [
-        (baseline[number].outcome.wall_ns, run.outcome.wall_ns)
+        sorted((baseline[number].outcome, run.outcome), key=lambda outcome: outcome.wall_ns)
         for number, run in own.items()
         if number in baseline and run.together and not run.in_turns
     ]
-    return median(1 - min(pair) / max(1, *pair) for pair in pairs) if pairs else None
+    alone = [longer.wall_ns - shorter.wall_ns - shorter.restarted_ns for shorter, longer in pairs]
+    parts = [max(0, left) / max(1, longer.wall_ns) for left, (_, longer) in zip(alone, pairs, strict=True)]
+    return median(parts) if parts else None
 
 
 def decided(comparison: Comparison) -> bool:

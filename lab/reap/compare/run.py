@@ -17,6 +17,7 @@ from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread, Witness
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
+from reap.launch.host import quota
 
 SERVED = ("cpu", "cpu_per_request", "throughput", "peak_resident", "minor_faults", *LATENCY)
 """The metrics of a server under load."""
@@ -34,7 +35,7 @@ def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
             for arm in arms.arms(folder.spec)
             if arm.arm() in runner.dropped
         }
-        notes = [*runner.notes, *(starter.notes if starter else [])]
+        notes = [*runner.notes, *(starter.notes if starter else []), *quota.note(limit, quota.here())]
         return draw(
             folder.spec,
             folder.runs,
@@ -44,6 +45,7 @@ def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
             widening=runner.widening,
         )
 
+    limit = quota.here()
     starter = ServerStarter(folder, folder.spec.server) if folder.spec.server else None
     runner = Runner(folder, listener or Listener(), starter, is_decided=lambda: analyse.decided(so_far()))
     runner.run()

@@ -8,9 +8,8 @@ import msgspec
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment import arms, naming
 from reap.experiment.folder import Folder
-from reap.experiment.records import Cell
+from reap.experiment.records import Cell, Pairing
 from reap.experiment.starter import Started, Starter
-from reap.launch.records import Private
 from reap.server import ready
 from reap.server.records import Served, Server, Service
 from reap.server.serve import serve
@@ -32,14 +31,12 @@ class ServerStarter(Starter):
         (started,) = self._serve([cell], None, probe=probe)
         return started
 
-    def start_together(
-        self, cells: Sequence[Cell], core: int | None, private: Private | None = None
-    ) -> list[Started]:
+    def start_together(self, cells: Sequence[Cell], core: int | None, pairing: Pairing) -> list[Started]:
         """Starts all on one core and loads them at the same time from another, if there is one.
 
         Without a core, in turns on all.
         """
-        del private  # which is found by strace, by which no server is watched
+        del pairing  # what else it says is found by strace, by which no server is watched
         return self._serve(cells, core, probe=False)
 
     def _serve(self, cells: Sequence[Cell], core: int | None, *, probe: bool) -> list[Started]:

@@ -204,7 +204,8 @@ def paired(held: Pairing) -> str:
     if held.method == "simultaneous":
         where = ", ".join(map(printable, held.private.folders)) if held.private else ""
         view = f", each with a private copy-on-write view of {where}" if where else ""
-        return f"Runs of a round shared one core at the same time{view}: wall time was not compared."
+        again = "; shorter ones were restarted beside longer ones, unmeasured" if held.restarts else ""
+        return f"Runs of a round shared one core at the same time{view}{again}: wall time was not compared."
     if held.method == "sliced":
         where = ", ".join(map(printable, held.private.folders)) if held.private else ""
         view = f", each with a private copy-on-write view of {where}" if where else ""
@@ -246,8 +247,8 @@ def _unpaired(comparison: Comparison) -> str:
     if not parts:
         return ""
     return (
-        f"Unpaired tail: {', '.join(parts)} of the longer run of a pair is after the other's end, where "
-        "fewer runs share the core. Where it is long, a difference may be a little larger than it reads."
+        f"Unpaired tail: {', '.join(parts)} of the longer run of a pair had no run of the other beside it. "
+        "Where it is long, a difference may be a little larger than it reads."
     )
 
 

@@ -5,39 +5,23 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 from reap.allocators import catalog, elf, verify
 from reap.allocators.records import Allocator, Missing
 from reap.base import installation, units
 from reap.base.errors import ReapError
-from reap.base.records import Record
-from reap.doctor import noise
+from reap.doctor import cores, noise
+from reap.doctor.records import Check
 from reap.drag.exact import valgrind
 from reap.launch import freezer, native_files, spawn
 from reap.launch.host import calibration, machine, sampling
 from reap.launch.records import Launch
-
-State = Literal["good", "poor", "bad"]
-"""`poor`: measurements are possible, but less precise or less complete. `bad`: they are not."""
 
 _TRACEPOINTS = tuple(
     f"/sys/kernel/{folder}/events/raw_syscalls/sys_enter/id" for folder in ("tracing", "debug/tracing")
 )
 _LEAST_SPACE = 1 << 30
 _LOUD = 0.05
-_BUSY = 0.5
-
-
-class Check(Record):
-    """One thing that was checked."""
-
-    name: str
-    state: State
-    says: str
-    """What was found."""
-    mend: str = ""
-    """What to do about it, best as a command; empty where there is nothing to do."""
 
 
 def examine(listener: Callable[[int, int, str], None] | None = None) -> list[Check]:
@@ -181,33 +165,6 @@ def _calibration() -> Check:
     return Check(name="calibration", state="good", says=f"{says} (kept in {found.kept})")
 
 
-def _load() -> Check:
-    cores = len(os.sched_getaffinity(0))
-    load = os.getloadavg()[0]
-    says = f"load {load:.2f} on {units.many(cores, 'core')}"
-    if load > _BUSY * cores:
-        return Check(
-            name="load",
-            state="poor",
-            says=says,
-            mend="stop other programs: ps -eo pcpu,comm --sort=-pcpu | head",
-        )
-    return Check(name="load", state="good", says=says)
-
-
-def _cores() -> Check:
-    here = machine.describe()
-    says = f"{here.cores} of {here.processor}{f', virtual ({here.virtual})' if here.virtual else ''}"
-    if here.cores == 1:
-        return Check(
-            name="cores",
-            state="poor",
-            says=says,
-            mend="on one core, reap itself disturbs the program",
-        )
-    return Check(name="cores", state="good", says=says)
-
-
 def _turns() -> Check:
     """What stops and continues programs of several threads that are compared."""
     found = freezer.search()
@@ -320,8 +277,9 @@ _CHECKS: tuple[tuple[str, Callable[[], Check]], ...] = (
     ("allocators", _allocators),
     ("noise", _noise),
     ("calibration", _calibration),
-    ("load", _load),
-    ("cores", _cores),
+    ("load", cores.load),
+    ("cores", cores.which),
+    ("quota", cores.limited),
     ("turns", _turns),
     ("huge pages", _huge_pages),
     ("clock", _clock),

@@ -42,6 +42,8 @@ class Footprint(Record):
     kept: list[str] = []
     """Files that it writes to and whose contents it keeps."""
     executed: list[str] = []
+    leaves: list[str] = []
+    """What may stay where it is killed: the files and folders that it makes, `System V or POSIX objects`."""
     outcome: Outcome = Outcome(exit_code=0)
     """Of its first run."""
 
@@ -63,6 +65,7 @@ def watch(launch: Launch, around: Around = _as_it_is) -> Footprint:
         changed={what: first.absolute(paths) for what, paths in first.changed.items()} | creates,
         kept=sorted({path for kept in first.kept for (path,) in first.absolute([kept])}),
         executed=sorted(first.executed),
+        leaves=sorted({*first.objects, *(path for each in first.made for (path,) in first.absolute([each]))}),
         outcome=outcome,
     )
 
@@ -79,6 +82,8 @@ class Seen(msgspec.Struct):
     """Files and folders that it created and that nobody had before; what is within these is its own, too."""
     name: str = ""
     """What the names of its own files have in them, where the command says `{arm}`."""
+    objects: set[str] = set()
+    """Kinds of things that it made and that are there until they are removed, as files are."""
     signalled: set[str] = set()
     """The processes and groups that it sent signals to."""
     threads: bool = False
@@ -230,6 +235,7 @@ def _locks(found: Seen, words: str) -> None:
 
 
 def _ipc(found: Seen, words: str) -> None:
+    found.objects.add("System V or POSIX objects")
     if not words.startswith("IPC_PRIVATE"):
         found.shares.append("shares System V or POSIX objects")
 

@@ -12,12 +12,12 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.text import signal_name
 from reap.experiment import naming
 from reap.experiment.folder import Folder
-from reap.experiment.records import Cell, Run
+from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.spec import Spec
 from reap.experiment.starter import Started, Starter
 from reap.launch import spawn
 from reap.launch.host import memory
-from reap.launch.records import Launch, Outcome, Private
+from reap.launch.records import Launch, Outcome
 from reap.server import ready
 from reap.server.records import Server, Service
 from reap.server.serve import loaded_once
@@ -45,9 +45,7 @@ class Once:
             ended = self._starter.start(cell, probe=warmup)
         return self._keep(cell, ended, started, time.monotonic() - begun, warmup=warmup)
 
-    def run_together(
-        self, cells: Sequence[Cell], core: int | None, private: Private | None = None
-    ) -> list[Run]:
+    def run_together(self, cells: Sequence[Cell], core: int | None, pairing: Pairing) -> list[Run]:
         """Runs the cells of a round at the same time on one core, or without one in turns, and keeps them.
 
         A round of which a kill has left some runs is run again as a whole: the later ones count. Throws
@@ -63,7 +61,7 @@ class Once:
                 stack.enter_context(prepared(self._spec, naming.name(cell)))
             stack.enter_context(self._resumable())
             kills = memory.out_of_memory_kills()
-            ended = self._starter.start_together(cells, core, private)
+            ended = self._starter.start_together(cells, core, pairing)
         if memory.out_of_memory_kills() > kills:
             ended = [_explained(each) for each in ended]
         share = (time.monotonic() - begun) / len(cells)

@@ -91,11 +91,11 @@ def _found_out(
     if reason:
         return Pairing(reason=reason)
     if not any(each.shares for each in seen):
-        return found
+        return _restarting(spec, own, seen, found)
     if spec.fragment is not None:  # which reads what a run reports beside its files
         return Pairing(reason=_meets(seen))
     say("copies would write the same files: trying a private copy-on-write view for each")
-    return _in_private(folder, copies, own, seen, found)
+    return _restarting(spec, own, seen, _in_private(folder, copies, own, seen, found))
 
 
 def _together(spec: Spec, why: str) -> Pairing:
@@ -107,6 +107,18 @@ def _together(spec: Spec, why: str) -> Pairing:
         reason="" if spec.pairing == "sliced" else why,
         turns="freezer" if freezer.here() else "signals",
     )
+
+
+def _restarting(
+    spec: Spec, launches: Sequence[Launch], seen: Sequence[footprint.Footprint], found: Pairing
+) -> Pairing:
+    """The same, with runs restarted where one may be killed at any time and nothing of it stays."""
+    words = (word for each in launches for word in [*each.argv, *each.environment.values()])
+    if spec.fragment is not None or spec.prepare or spec.cleanup or any(naming.ARM in word for word in words):
+        return found
+    folders = found.private.folders if found.private else []
+    restarts = found.method == "simultaneous" and private.holds(folders, [p for e in seen for p in e.leaves])
+    return msgspec.structs.replace(found, restarts=restarts)
 
 
 def _in_private(

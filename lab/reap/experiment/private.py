@@ -52,6 +52,14 @@ def plan(seen: Sequence[Footprint]) -> Private | str:
     return Private(folders=folders, files=files[:_MOST_FILES])
 
 
+def holds(folders: Sequence[str], paths: Sequence[str]) -> bool:
+    """Whether all of these are within folders of a view; what is no path is not."""
+    return all(
+        path.startswith("/") and any(_within(os.path.realpath(path), each) for each in folders)
+        for path in paths
+    )
+
+
 def tried(launch: Launch, private: Private, seen: Footprint, outputs: set[str]) -> Outcome | str:
     """A run within the view: what came of it; or in what it differs from the runs without, as a clause.
 

@@ -30,6 +30,9 @@ class Pairing(Record):
     """Why one after another or in turns, where that was not asked for."""
     turns: Turns = ""
     """What makes the turns: the freezer of cgroups, or SIGSTOP and SIGCONT where no cgroup can be made."""
+    restarts: bool = False
+    """Whether runs that end much before the longest of their round are restarted, to share the core with it
+    to its end. What is restarted is not measured."""
     private: Private | None = None
     """The folders of which each run has a copy-on-write view for itself, where copies would meet there."""
 
@@ -189,8 +192,8 @@ class Side(Record):
     itself: bool = False
     """Whether the same file serves the program under the baseline, so that it is compared with itself."""
     unpaired: float | None = None
-    """Of runs at the same time, what part of the longer run of a pair comes after the other's end, in the
-    median: it is not paired. None of other runs."""
+    """Of runs at the same time, the part of the longer run of a pair in which the other arm did not run, in
+    the median: it is not paired. None of other runs."""
 
 
 class Spread(Record):

@@ -10,9 +10,9 @@ import msgspec
 from reap.allocators import huge_pages
 from reap.allocators.records import Allocator
 from reap.base.records import Record
-from reap.experiment import arms, naming, requests
+from reap.experiment import arms, naming, requests, schedule
 from reap.experiment.folder import Folder
-from reap.experiment.records import BARE, Cell, Laid, Samples
+from reap.experiment.records import BARE, Cell, Laid, Pairing, Samples
 from reap.experiment.spec import Variant
 from reap.launch import native_files, spawn, together
 from reap.launch.litter import account
@@ -77,13 +77,12 @@ class Starter:
         samples = Samples(all=run.seen.all, inside=run.seen.inside, kernel=run.kernel, method=run.method)
         return Started(outcome=run.littered.outcome, laid=_laid(run.littered), samples=samples)
 
-    def start_together(
-        self, cells: Sequence[Cell], core: int | None, private: Private | None = None
-    ) -> list[Started]:
+    def start_together(self, cells: Sequence[Cell], core: int | None, pairing: Pairing) -> list[Started]:
         """Runs cells at once, on one core or in turns. Throws what launching throws."""
+        restart = schedule.to_restart(cells, self._folder.runs) if pairing.restarts else []
         with contextlib.ExitStack() as stack:
-            made = [stack.enter_context(self._made(cell, private)) for cell in cells]
-            outcomes = together.run([launch for launch, _ in made], core)
+            made = [stack.enter_context(self._made(cell, pairing.private)) for cell in cells]
+            outcomes = together.run([launch for launch, _ in made], core, restart)
             return [read(outcome) for (_, read), outcome in zip(made, outcomes, strict=True)]
 
     @contextlib.contextmanager

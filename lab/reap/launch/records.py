@@ -151,6 +151,8 @@ class Outcome(Record):
     """If requested: of the requests that it marked; else None."""
     failure: str = ""
     """Why its figures are invalid, a sentence, where neither exit code nor signal says so."""
+    restarted_ns: int = 0
+    """Of runs at the same time: how long it was restarted for others after its end."""
     loads: list[Loaded] = []
     """Of a server: what each measured load cost it. CPU time and wall time are those of all together."""
     heap: dict[str, dict[str, str]] = {}

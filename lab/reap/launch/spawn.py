@@ -222,12 +222,13 @@ class Launcher:
 
     def __init__(self, process: subprocess.Popen[bytes], answer: BinaryIO, program: str) -> None:
         self.process = process
-        self._answer = answer
+        self.answer = answer
+        """Can be read when it has a result, or has ended without one."""
         self._program = program
 
     def result(self) -> bytes:
         """What it writes when the program has ended. Throws ReapError where it failed."""
-        text = self._answer.read()
+        text = self.answer.read()
         self.process.wait()
         if self.process.returncode != 0 or not text:
             raise ReapError(
@@ -235,6 +236,12 @@ class Launcher:
                 "run `reap doctor`",
             )
         return text
+
+    def end(self) -> None:
+        """Has it end all that it runs, at once; what came of it is dropped."""
+        self.process.send_signal(_NO_MORE_PATIENCE)
+        self.answer.read()
+        self.process.wait()
 
 
 @contextlib.contextmanager

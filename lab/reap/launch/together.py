@@ -11,9 +11,12 @@ several cores.
 
 import contextlib
 import os
+import selectors
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,29 +25,99 @@ from reap.launch import slices, spawn
 from reap.launch.records import Launch, Outcome
 
 
-def run(launches: Sequence[Launch], core: int | None) -> list[Outcome]:
+def run(launches: Sequence[Launch], core: int | None, restart: Sequence[bool] = ()) -> list[Outcome]:
     """Runs all on one core to their ends, or without one in turns on all; what each cost, in the order given.
 
-    Wall time of one that took turns is that of its own turns.
+    Wall time of one that took turns is that of its own turns. Where `restart` says so, one that has ended is
+    restarted while others still run, which so share the core with as many to their ends. What is restarted is
+    not measured, and killed with all its children at the end of the longest.
     All are started and held before they execute, then released at once; every timeout is that of the program
     alone, times their number. Throws what `spawn.run` throws: then none is left running.
     """
     with contextlib.ExitStack() as stack:
         gate = stack.enter_context(Gate())
-        waiting = []
-        for launch in launches:
-            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reap-")))
-            prepared = spawn.Prepared(held(launch, len(launches), core, gate), scratch)
-            launcher = stack.enter_context(spawn.started(prepared.command, launch, gate.passed))
-            waiting.append((prepared, launcher))
+        waiting = [
+            stack.enter_context(_started(held(launch, len(launches), core, gate), gate.passed))
+            for launch in launches
+        ]
         gate.open(len(waiting))
-        ran = slices.take_turns([launcher.process for _, launcher in waiting]) if core is None else None
-        outcomes = [prepared.outcome(launcher.result()) for prepared, launcher in waiting]
-    return outcomes if ran is None else list(map(_in_turns, outcomes, ran))
+        if core is None:
+            ran = slices.take_turns([each.launcher.process for each in waiting])
+            return [_in_turns(each.outcome(), wall_ns) for each, wall_ns in zip(waiting, ran, strict=True)]
+        if not any(restart):
+            return [each.outcome() for each in waiting]
+        restarted = [
+            msgspec.structs.replace(each, options=[*each.options, "--grace-ms", "0"]) if wanted else None
+            for each, wanted in zip((spawn.pinned(launch, core) for launch in launches), restart, strict=True)
+        ]
+        return _with_restarts(waiting, restarted, stack)
 
 
 def _in_turns(outcome: Outcome, wall_ns: int) -> Outcome:
     return msgspec.structs.replace(outcome, wall_ns=wall_ns)
+
+
+class _Running(NamedTuple):
+    """A run behind its launcher."""
+
+    prepared: spawn.Prepared
+    launcher: spawn.Launcher
+
+    def outcome(self) -> Outcome:
+        """When it has ended: what came of it."""
+        return self.prepared.outcome(self.launcher.result())
+
+
+@contextlib.contextmanager
+def _started(launch: Launch, passed: Sequence[int] = ()) -> Iterator[_Running]:
+    with tempfile.TemporaryDirectory(prefix="reap-") as scratch:
+        prepared = spawn.Prepared(launch, Path(scratch))
+        with spawn.started(prepared.command, launch, passed) as launcher:
+            yield _Running(prepared, launcher)
+
+
+class _Restart:
+    """A further run of a program, which is not measured."""
+
+    def __init__(self, launch: Launch, stack: contextlib.ExitStack) -> None:
+        """Whatever is thrown within `stack` ends it."""
+        self._stack = stack.enter_context(contextlib.ExitStack())
+        self.launcher = self._stack.enter_context(_started(launch)).launcher
+        self._begun = time.monotonic_ns()
+
+    def leave(self, now: int) -> int:
+        """Ends it, unless it has ended; how long it has run, in nanoseconds."""
+        self.launcher.end()
+        self._stack.close()
+        return now - self._begun
+
+
+def _with_restarts(
+    running: Sequence[_Running], restarted: Sequence[Launch | None], stack: contextlib.ExitStack
+) -> list[Outcome]:
+    """What came of all; what is restarted for one of them is so whenever it ends before others."""
+    outcomes: dict[int, Outcome] = {}
+    restarts: dict[int, _Restart] = {}
+    lasted = [0] * len(running)
+    with selectors.DefaultSelector() as ends:
+        for number, each in enumerate(running):
+            ends.register(each.launcher.answer, selectors.EVENT_READ, number)
+        while len(outcomes) < len(running):
+            for key, _ in ends.select():
+                ends.unregister(key.fileobj)
+                number = key.data
+                if number in outcomes:
+                    lasted[number] += restarts.pop(number).leave(time.monotonic_ns())
+                else:
+                    outcomes[number] = running[number].outcome()
+                launch = restarted[number]
+                if launch and len(outcomes) < len(running) and not outcomes[number].signal:
+                    restarts[number] = _Restart(launch, stack)
+                    ends.register(restarts[number].launcher.answer, selectors.EVENT_READ, number)
+    end = time.monotonic_ns()
+    for number, restart in restarts.items():
+        lasted[number] += restart.leave(end)
+    return [msgspec.structs.replace(outcomes[number], restarted_ns=ns) for number, ns in enumerate(lasted)]
 
 
 class Gate(contextlib.AbstractContextManager["Gate"]):

@@ -187,7 +187,7 @@ class _Search:
             self._listener.progress(self._used, self._most, f"{which} rounds, all at once")
             self._used += len(sound)
             core = pairing.core(self._number, self._spec.seed) if alone else None
-            for run in self._once.run_together(sound, core, self._pairing.private):
+            for run in self._once.run_together(sound, core, self._pairing):
                 self._keep(arms.get(run.cell.arm(), ""), run)
             return
         for cell in cells:

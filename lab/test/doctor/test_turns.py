@@ -7,12 +7,13 @@ import pytest
 from programs import as_nobody
 
 from reap.doctor import run
+from reap.doctor.records import Check
 from reap.launch import freezer
 
 needs_freezer = pytest.mark.skipif(freezer.here() is None, reason="no cgroup with a freezer can be made here")
 
 
-def checked() -> run.Check:
+def checked() -> Check:
     freezer.search.cache_clear()
     return run._turns()
 

@@ -27,6 +27,12 @@ def nodes() -> int:
     return max(1, len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))))
 
 
+def siblings(core: int) -> int:
+    """How many hardware threads the physical core of this one has, itself included; 1 where unknown."""
+    mask = _text(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings").strip().replace(",", "")
+    return max(1, int(mask or "1", 16).bit_count())
+
+
 def _text(path: str) -> str:
     try:
         return Path(path).read_text(errors="replace")
