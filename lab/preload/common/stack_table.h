@@ -18,10 +18,10 @@ class StackTable {
   public:
     // The id of the edge, or 0 if it is not in the table.
     [[nodiscard]] uint32_t find(uint32_t parent, uint64_t address) const noexcept {
-        Segment segment(parent);
-        const Edge *const edges = __atomic_load_n(&segments_[segment.number], __ATOMIC_ACQUIRE);
+        const Segment segment(parent);
+        Edge *const edges = __atomic_load_n(&segments_[segment.number], __ATOMIC_ACQUIRE);
         if (edges == nullptr) return 0;
-        const Slot near = segment.slot(const_cast<Edge *>(edges), parent, address);
+        const Slot near = segment.slot(edges, parent, address);
         if (near.edge != nullptr) return near.id;
         Table *const table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
         return table == nullptr ? 0 : slot(table, parent, address).id;

@@ -111,8 +111,10 @@ class Thread {
 // What the threads of a program did, with their numbers from `first` on.
 std::vector<Thread> run(Program &program, uint32_t turns, uint32_t first = 0) {
     std::vector<Thread> threads;
+    threads.reserve(kThreads);
     for (uint32_t number = 0; number < kThreads; ++number) threads.emplace_back(program, first + number);
     std::vector<std::thread> running;
+    running.reserve(kThreads);
     for (Thread &thread : threads) running.emplace_back([&thread, turns] { thread.run(turns); });
     for (std::thread &thread : running) thread.join();
     return threads;

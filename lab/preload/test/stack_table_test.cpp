@@ -55,10 +55,10 @@ TEST(StackTable, KeepsEveryEdgeThroughGrowthUntilItsCodeIsUnloaded) {
 TEST(StackTable, TakesNumbersOfTheCallers) {
     StackTable table;
     for (uint32_t parent = 0; parent < 1000; parent += 10)
-        for (uint64_t address = 1; address < 20; ++address)
-            table.put(parent, address, parent * 100 + static_cast<uint32_t>(address));
+        for (uint32_t address = 1; address < 20; ++address)
+            table.put(parent, address, parent * 100 + address);
     for (uint32_t parent = 0; parent < 1000; ++parent)
-        for (uint64_t address = 1; address < 20; ++address)
+        for (uint32_t address = 1; address < 20; ++address)
             ASSERT_EQ(table.find(parent, address), parent % 10 != 0 ? 0 : parent * 100 + address);
 }
 
