@@ -11,7 +11,8 @@ Parts, all of them without any:
 - live: a command against itself, so often; false positives with the upper end of their binomial 95 % CI.
 - detect: a program of 0.3 s against one that does 5 % more, so often: found, and after how many seconds.
 - bias: mimalloc against glibc on eleven programs, at the same time on one core and one after another, in so
-  many rounds each: the difference of the two effects, and its mean over programs with its 95 % CI.
+  many rounds each: the difference of the two effects, and its mean over programs with its 95 % CI, also with
+  each weighted by its precision.
 - hyperfine: the two commands of `detect` in hyperfine and in reap, in turn, a tenth as often.
 
 Each part prints a row or two as it ends. The machine's load is part of the result, so it is printed. With
@@ -230,8 +231,8 @@ def programs(folder: Path) -> Iterator[tuple[str, list[str], Mapping[str, str]]]
 
 def bias(asked: argparse.Namespace) -> bool:
     """The effect of mimalloc at the same time and one after another."""
-    methods: tuple[Asked, ...] = ("simultaneous", "sequential")
-    differences = []
+    methods: tuple[Asked, ...] = ("auto", "sequential")  # which restarts runs where that changes nothing
+    differences, weights = [], []
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as scratch:
         for name, command, environment in programs(Path(scratch)):
             both = []
@@ -244,6 +245,7 @@ def bias(asked: argparse.Namespace) -> bool:
             effects = [each.ratio.ratio for each in both]
             differences.append(math.log(effects[0].value / effects[1].value))
             half = math.hypot(*(math.log(each.high / each.low) / 2 for each in effects))
+            weights.append(1 / half**2)
             text = "  ".join(f"{each.value:.3f} [{each.low:.3f}, {each.high:.3f}]" for each in effects)
             print(
                 f"bias       {name:22} {text}  {differences[-1]:+.2%} ±{half:.2%}  ({load(both)})", flush=True
@@ -252,7 +254,12 @@ def bias(asked: argparse.Namespace) -> bool:
         return True
     count, middle = len(differences), statistics.fmean(differences)
     reach = float(stdtrit(count - 1, 0.975)) * statistics.stdev(differences) / math.sqrt(count)
-    print(f"bias       mean over {count} programs {middle:+.2%} ±{reach:.2%}", flush=True)
+    weighted = statistics.fmean(differences, weights)
+    print(
+        f"bias       mean over {count} programs {middle:+.2%} ±{reach:.2%}, "
+        f"weighted {weighted:+.2%} ±{1 / math.sqrt(sum(weights)):.2%}",
+        flush=True,
+    )
     return abs(middle) + reach <= 0.005
 
 

@@ -112,7 +112,7 @@ TEST(StackTable, AnEdgeThatIsAddedMeanwhileIsNotTakenForAnother) {
         for (uint64_t absent = 1; !ended; absent += 2)
             if (current.load()->find(7, absent) != 0) ++wrong;
     });
-    for (int number = 0; number < 4000; ++number) {
+    for (int number = 0; number < 800; ++number) {
         StackTable &table = tables.emplace_back();
         current = &table;
         for (uint64_t address = 2; address <= 2 * kEdges; address += 2) table.add(7, address);
