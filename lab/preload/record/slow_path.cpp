@@ -162,8 +162,13 @@ void put_quick(ThreadState &thread, uint8_t *out, reap_call call, size_t size, c
 template <bool kTimed>
 [[gnu::always_inline]] inline uint8_t *put_time(ThreadState &thread, uint8_t *out, const void *address,
                                                 size_t size = 0) noexcept {
-    if constexpr (kTimed) return thread.events.put_short_stamp(out, image.stamp_at(thread, address, size));
-    thread.events.skip_stamp();
+    if constexpr (kTimed) {
+        out = thread.events.put_short_stamp(out, image.stamp_at(thread, address, size));
+        // The longer record has a stamp, too, though the thread may own the address only since this one.
+        if (unlikely(out == nullptr)) thread.events.need_stamp();
+    } else {
+        thread.events.skip_stamp();
+    }
     return out;
 }
 

@@ -119,3 +119,42 @@ def count(left, rows):
     for kind, size in zip(rows.kinds.tolist(), rows.sizes.tolist(), strict=True):
         if size in left:
             left[size] += 1 if kind == native.EVENT_ALLOCATION else -1
+
+
+# Each thread frees what the other has just allocated, after so long that the time since its last event does
+# not fit into a short record.
+PAUSING = r"""
+    #include <pthread.h>
+    #include <stdatomic.h>
+    #include <stdlib.h>
+    #include <unistd.h>
+    static _Atomic(void *) slot;
+    static int rounds;
+    static void *take(void *argument) {
+        for (int round = 0; round < rounds; round++) {
+            void *block;
+            while (!(block = atomic_exchange(&slot, NULL))) usleep(100);
+            free(block);
+        }
+        return argument;
+    }
+    int main(int count, char **words) {
+        pthread_t thread;
+        rounds = atoi(words[1]);
+        pthread_create(&thread, NULL, take, NULL);
+        for (int round = 0; round < rounds; round++) {
+            usleep(100);
+            atomic_store(&slot, malloc(3001));
+            while (slot) usleep(10);
+        }
+        pthread_join(thread, NULL);
+        return 0;
+    }"""
+
+
+def test_a_thread_that_pauses_frees_what_another_allocated_before(tmp_path):
+    """The stamp by which it gets hold of the address is in the record, also where that is a longer one."""
+    program = compile_c("pauses", PAUSING, ["-O1", "-fno-builtin", "-pthread"])
+    done = recorded(tmp_path, "full", program, "200")
+    assert done.outcome.status == 0
+    assert done.totals.unmatched_frees == 0
