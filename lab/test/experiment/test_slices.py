@@ -123,7 +123,7 @@ def test_a_program_of_several_threads_is_compared_in_turns(tmp_path: Path, turns
 
 
 def test_it_takes_turns_unasked(tmp_path: Path, turns: str) -> None:
-    longer = THREADS.replace("range(60)", "range(240)")
+    longer = THREADS.replace("range(60)", "range(700)")
     found = compared(tmp_path, [sys.executable, "-c", longer], "auto").pairing
     assert (found.method, found.turns) == ("sliced", turns)
     # Beside other processes it does not get more than one core.
