@@ -4,8 +4,8 @@
 
 Each round runs glibc and mimalloc one after another, and at the same time on one core with the kernel's
 slices, with 12 ms and with 30 ms, in random order and on a random core. Prints for each the effect of
-mimalloc on CPU time with its 95 % CI, and how often the kernel switched. Slices of a process's own take
-Linux 6.12. Nothing else should run meanwhile.
+mimalloc on CPU time with its 95 % CI. Slices of a process's own take Linux 6.12. Nothing else should run
+meanwhile.
 """
 
 import argparse
