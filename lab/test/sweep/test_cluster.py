@@ -15,6 +15,7 @@ import distributed
 import pytest
 from lab.test.sweep import fakes
 
+from reap import __version__
 from reap.base.errors import ReapError
 from reap.experiment.runner import Listener
 from reap.sweep import analyse, cluster, plan, staging
@@ -110,31 +111,62 @@ def test_what_fails_on_a_worker_is_named_with_worker_and_cell(four, tmp_path):
     assert "cell bad: prog: no such command in PATH (install)" in course.problems[0]
 
 
-@pytest.mark.privileged
-def test_a_worker_with_a_full_disk_is_named_and_others_run_its_rounds(four, tmp_path):
+@pytest.fixture
+def full(tmp_path):
+    """A folder of a disk that has no room."""
     disk = tmp_path / "full"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "none", disk]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("nothing may be mounted here")
+    yield disk
+    subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+@pytest.mark.privileged
+def test_a_worker_with_a_full_disk_is_named_and_others_run_its_rounds(four, tmp_path, full):
     client, _ = four
     worker = min(client.scheduler_info(n_workers=-1)["workers"])
-    client.run(fakes.set_temporary, str(disk), workers=[worker])
+    client.run(fakes.set_temporary, str(full), workers=[worker])
     try:
         both = {"rounds": 8, "allocators": ("glibc", "reap")}
         sweep = fakes.a_sweep(fakes.a_cell("true", **both), fakes.a_cell("also", **both))
         course = driven(four, tmp_path / "s", sweep, work=work)
     finally:
         client.run(fakes.set_temporary, None, workers=[worker])
-        subprocess.run(["umount", "--lazy", disk], check=True)
     assert len(ended(tmp_path / "s")) == 16
     assert len(course.problems) == 1, course.problems
     (said,) = course.problems
     assert re.fullmatch(
-        rf"worker \d+, cell (true|also): {disk}: No space left on device "
+        rf"worker \d+, cell (true|also): {full}: No space left on device "
         r"\(free some space there, or set TMPDIR for the worker\)",
         said,
     )
+
+
+@pytest.mark.privileged
+def test_a_worker_without_room_for_a_file_of_the_plan_is_named(four, tmp_path, full):
+    client, _ = four
+    worker = min(client.scheduler_info(n_workers=-1)["workers"])
+    client.run(fakes.set_variable, "XDG_CACHE_HOME", str(tmp_path / "cache"))
+    client.run(fakes.set_variable, "XDG_CACHE_HOME", str(full), workers=[worker])
+    (tmp_path / "text").write_text("of the test\n" * 1000)
+    files = {"text": plan.digest(tmp_path / "text")}
+    sweep = fakes.a_sweep(fakes.a_cell(rounds=8, files=files), directory=tmp_path)
+    course = driven(four, tmp_path / "s", sweep)
+    assert len(ended(tmp_path / "s")) == 8
+    (said,) = course.problems
+    assert said == (
+        f"worker {worker} is not used: {full}/reap/sweep cannot be written: No space left on device "
+        "(free some space there, or set XDG_CACHE_HOME)"
+    )
+
+
+def test_a_worker_whose_clock_is_apart_is_named(four, tmp_path):
+    course = driven(four, tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=4)), ask=fakes.ask_ahead)
+    said = r"the clock of (worker \d+) is (?:59|60) min \d+ s ahead: the start times of its runs are wrong"
+    named = {found[1] for each in course.notes if (found := re.match(said, each))}
+    assert named == {f"worker {number}" for number in range(4)}
 
 
 def test_a_mistake_of_ours_on_a_worker_ends_the_sweep_with_a_message(four, tmp_path):
@@ -168,8 +200,83 @@ def test_a_scheduler_that_is_not_there(monkeypatch):
     assert "dask scheduler" in caught.value.hint
 
 
+CLUSTER = """
+import time
+from reap.sweep import cluster
+if __name__ == "__main__":
+    with cluster.local(1) as (client, _):
+        print(client.scheduler.address, flush=True)
+        time.sleep(600)
+"""
+
+
+class Killing(Listener):
+    """Kills a session when so many blocks have ended."""
+
+    def __init__(self, leader, blocks):
+        self.leader, self.blocks = leader, blocks
+
+    def progress(self, done, total, doing):  # noqa: ARG002 - what listeners take
+        if done == self.blocks:
+            os.killpg(self.leader, signal.SIGKILL)
+
+
+def test_a_scheduler_that_dies_ends_the_sweep_with_a_message(tmp_path, monkeypatch):
+    """And what ended before is kept."""
+    monkeypatch.setattr(cluster, "_CONNECTING", 3.0)
+    script = tmp_path / "scheduler.py"
+    script.write_text(CLUSTER)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    options = {"env": environment, "stdout": subprocess.PIPE, "text": True, "start_new_session": True}
+    path, sweep = tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=8))
+    with (
+        subprocess.Popen([sys.executable, script], **options) as process,
+        cluster.scheduler(process.stdout.readline().strip()) as (client, count),
+        SweepFolder.create(path, sweep) as folder,
+    ):
+        pool = cluster.Dask(client, sweep, count, work=fakes.slow_work, ask=fakes.ask)
+        with pytest.raises(ReapError, match="the scheduler is gone") as caught:
+            Driver(folder, pool, Killing(process.pid, 3)).run()
+        pool.close()
+    assert caught.value.hint == "start it again, and resume the sweep"
+    before = ended(path)
+    assert len(before) >= 3
+    with SweepFolder.resume(path) as folder:
+        Driver(folder, Here(sweep, work=fakes.work, ask=fakes.ask), Listener()).run()
+    found = ended(path)
+    assert found[: len(before)] == before
+    assert len(found) == len(set(found)) == 8
+
+
+WITHOUT_REAP = "import sys; sys.modules['reap'] = None"
+"""As sitecustomize.py: what a machine says on which Reap is not installed."""
+
+
+def test_a_worker_without_reap_is_named(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_REAP)
+    made = distributed.LocalCluster(
+        n_workers=0, protocol="tcp", dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
+    )
+    words = [sys.executable, "-m", "distributed.cli.dask_worker", made.scheduler_address, "--no-nanny"]
+    words += ["--nthreads", "1", "--resources", "measure=1", "--no-dashboard"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with made, subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL) as process:
+        try:
+            with cluster.client(made.scheduler_address) as client:
+                client.wait_for_workers(1, timeout=60)
+                course = driven((client, 1), tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=2)))
+        finally:
+            process.kill()
+    said, nothing = course.problems
+    assert re.fullmatch(
+        rf"worker tcp://\S+ is not used: .*ModuleNotFoundError.*reap.* \(install reap {__version__} there\)",
+        said,
+    )
+    assert nothing == "no worker joined that could be used: nothing was run"
+
+
 def test_a_scheduler_without_reap_is_named(tmp_path):
-    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['reap'] = None")
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_REAP)
     contact = tmp_path / "scheduler.json"
     words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--dashboard-address", ":0"]
     words += ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", contact]

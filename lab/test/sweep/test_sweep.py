@@ -3,11 +3,14 @@
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
+import duckdb
 import pyarrow.parquet
 import pytest
 from lab.test.cli.schemas import assert_valid
@@ -68,6 +71,19 @@ def test_a_plan_is_run_here_and_everything_is_written(place):
     assert again.returncode == 0
     assert json.loads(again.stdout)["sweep"] == found["sweep"]
     assert ended(place) == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("place")
+def test_the_queries_of_the_page_answer():
+    assert reap("sweep", "plan.toml", "-o", "s", "--export-parquet", "s1.parquet").returncode == 0
+    page = (Path(__file__).parents[3] / "docs/sweep.md").read_text()
+    written = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    ratios, noise = (duckdb.sql(re.sub("'(perl-hash|sort)'", "'ours'", each)).fetchall() for each in written)
+    ((allocator, _, rounds, ratio),) = ratios
+    assert (allocator, rounds) == ("reap", 3)
+    assert 0 < ratio < 100
+    ((_, rounds, *_),) = noise
+    assert rounds == 3
 
 
 def test_a_typo_is_one_message(place):
