@@ -54,6 +54,8 @@ class Reap(ConanFile):
     def generate(self) -> None:
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["BUILD_TESTING"] = False
+        # APR is not among the requirements: whether the machine has it must make no difference.
+        toolchain.cache_variables["APR_LIBRARY"] = False
         for mode in ("checked", "hardened"):
             toolchain.cache_variables[f"REAP_{mode.upper()}"] = self.options.mode == mode
         toolchain.generate()

@@ -3,7 +3,8 @@
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS options FEATURES hardened REAP_HARDENED)
-vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS ${options} -DBUILD_TESTING=OFF)
+# APR is no dependency of the port: whether the machine has it must make no difference.
+vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS ${options} -DBUILD_TESTING=OFF -DAPR_LIBRARY=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(PACKAGE_NAME Reap CONFIG_PATH lib/cmake/Reap)
 vcpkg_fixup_pkgconfig()
