@@ -50,8 +50,9 @@ def measure(
             line.advance(number, listener)
     rounds = ROUNDS[mode]
     while (more := further(lines, rounds, mode, listener)) > rounds:
+        open_ones = [line for line in lines if mode == "quick" or line.widest() > pacing.NARROW]
         for number in range(rounds + 1, more + 1):
-            for line in lines:
+            for line in open_ones:
                 line.advance(number, listener)
         rounds = more
     return [line.result() for line in lines]
@@ -104,13 +105,17 @@ class _Line:
         return 0.0 if self.excluded else sum(run.seconds for run in self._runs())
 
     def widest(self) -> float:
-        """How wide the widest interval of a running time is that is compared with the baseline's."""
+        """How wide the widest interval of a running time is that is compared with the baseline's.
+
+        Of one thread that is CPU time, as conclusions take it.
+        """
         if self.excluded:
             return 0.0
         first, *others = _series(self._runs(), [each.name for each in self._allocators], {})
         widths = [0.0]
         for each in others:
-            pairs = [one / base for one, base in zip(each.wall, first.wall, strict=False)]
+            taken = (each.wall, first.wall) if self.setup.several else (each.cpu, first.cpu)
+            pairs = [one / base for one, base in zip(*taken, strict=False) if base]
             if len(pairs) >= statistics.LEAST_ROUNDS:
                 ratio = statistics.interval(pairs)
                 widths.append((ratio.high - ratio.low) / ratio.value)
