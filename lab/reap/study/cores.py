@@ -97,7 +97,7 @@ class _Teller(Listener):
 
 def _serve(work: Work, core: int, rounds: int, line: Connection, measure: Measure) -> None:
     """Runs in a process of its own: measures a workload on a core."""
-    os.setsid()  # a Ctrl-C comes to it once, by the study
+    os.setpgrp()  # a Ctrl-C comes to it once, by the study
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job ignores
     os.sched_setaffinity(0, {core})
     threading.Thread(target=_stop_with_parent, daemon=True).start()
