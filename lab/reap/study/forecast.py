@@ -50,6 +50,14 @@ def _arms(work: Work) -> tuple[int, int]:
     return pairs * len(plan.levels), controls
 
 
+def rest(seconds: float, rounds: int, listener: Listener, what: str = "") -> None:
+    """Tells how long so many rounds more take together, by one that took so many seconds."""
+    if rounds > 0:
+        took = f"{what}: a round" if what else "a round"
+        more, left = units.many(rounds, "more round"), units.about(rounds * seconds)
+        listener.say(f"{took} took {units.about(seconds)}; {more} in about {left}")
+
+
 def say(works: Sequence[Work], listener: Listener, cores: int = 1) -> None:
     """Tells how long all of them take together, and which take longest."""
     every = [of(work) for work in works]

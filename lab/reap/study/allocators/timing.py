@@ -5,6 +5,7 @@ A quick study has as much to do in a run as the machine allows; a full one goes 
 narrow.
 """
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -23,7 +24,7 @@ from reap.experiment.runner import InterruptedRunError, Listener, Runner
 from reap.experiment.spec import Spec
 from reap.experiment.specify import Conditions, Workload, specify
 from reap.launch.records import Outcome
-from reap.study import measuring, pacing
+from reap.study import forecast, measuring, pacing
 from reap.study.allocators import scales
 from reap.study.allocators.records import Series, Timed
 from reap.study.allocators.setups import Setup
@@ -46,8 +47,11 @@ def measure(
     lines = [_Line(place / each.name, each, amounts[each.name], allocators, mode) for each in setups]
     for number in range(1, ROUNDS[mode] + 1):
         listener.say(f"round {number} of {ROUNDS[mode]}")
+        begun = time.monotonic()
         for line in lines:
             line.advance(number, listener)
+        if mode == "full" and number == 2:  # the first has the warm-ups, too
+            forecast.rest(time.monotonic() - begun, ROUNDS[mode] - number, listener)
     rounds = ROUNDS[mode]
     while (more := further(lines, rounds, mode, listener)) > rounds:
         open_ones = [line for line in lines if mode == "quick" or line.widest() > pacing.NARROW]
