@@ -1,6 +1,7 @@
 """How long a full study takes, before it begins: from its plan and the seconds of its cards. Runs nothing."""
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from reap.base import units
@@ -26,19 +27,23 @@ class Forecast(NamedTuple):
 
 
 def of(work: Work) -> Forecast:
-    """Of a workload's experiment; what has run of it is taken off."""
+    """Of a workload's experiment; what has run of it is taken off, and says what a run takes."""
     if measuring.lacking(work.described):
         return Forecast(work.place.name, 0.0, 0.0)
     wanted, controls = _arms(work)
-    described = work.described
-    scale = measuring.scale_of(described, work.mode, measuring.RUN[work.mode] / work.part)
-    run = LITTERED * described.expected_seconds * scale / described.default_scale
     once = wanted * (1 + (SIMULATED if work.fragment.caches else 0))
     rounds = ROUNDS[work.mode]
-    least = run * (wanted + controls + once + rounds * (wanted + controls + 1))
-    more = run * (MOST_ROUNDS - rounds) * (wanted + 1)
-    had = measuring.spent(work, MOST_ROUNDS)
-    return Forecast(work.place.name, max(0.0, least - had), max(0.0, least + more - had))
+    least = wanted + controls + once + rounds * (wanted + controls + 1)
+    most = least + (MOST_ROUNDS - rounds) * (wanted + 1)
+    had = measuring.runs(work)
+    run = fmean(each.seconds for each in had) if had else _by_card(work)
+    return Forecast(work.place.name, *(run * max(0, runs - len(had)) for runs in (least, most)))
+
+
+def _by_card(work: Work) -> float:
+    described = work.described
+    scale = measuring.scale_of(described, work.mode, measuring.RUN[work.mode] / work.part)
+    return LITTERED * described.expected_seconds * scale / described.default_scale
 
 
 def _arms(work: Work) -> tuple[int, int]:

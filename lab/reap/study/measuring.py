@@ -18,7 +18,7 @@ from reap.base.records import decode
 from reap.compare.levels import run as levels_run
 from reap.experiment.budget import Cost
 from reap.experiment.folder import Folder, read_runs
-from reap.experiment.records import Asked
+from reap.experiment.records import Asked, Run
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Spec
 from reap.experiment.specify import AskedFragment, Conditions, Workload, specify
@@ -135,12 +135,14 @@ def cost(work: Work, listener: Listener) -> Cost:
         return levels_run.cost(folder, listener)
 
 
+def runs(work: Work) -> list[Run]:
+    """All that have ended; none where nothing was begun. Throws ReapError where they are damaged."""
+    return read_runs(work.place / "runs.jsonl")[0] if begun(work) else []
+
+
 def spent(work: Work, rounds: int) -> float:
     """Seconds that its runs took, those of later rounds left out."""
-    if not begun(work):
-        return 0.0
-    runs, _ = read_runs(work.place / "runs.jsonl")
-    return sum(run.seconds for run in runs if run.cell.repeat < rounds)
+    return sum(run.seconds for run in runs(work) if run.cell.repeat < rounds)
 
 
 def measure(work: Work, rounds: int, listener: Listener) -> Measured:
