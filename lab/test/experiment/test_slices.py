@@ -188,9 +188,18 @@ def test_turns_cost_no_cpu_time() -> None:
     assert sorted(in_turns)[5] == pytest.approx(sorted(alone)[5], rel=0.08)
 
 
-def test_littered_heaps_take_turns_where_that_is_asked_for(tmp_path: Path) -> None:
-    """And else run one after another: at the same time they would share the caches."""
-    methods = {}
+def test_littered_heaps_take_turns_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long ones. And else they run one after another: at the same time they would share the caches."""
+    turns, methods = [], {}
+    take_turns = slices.take_turns
+
+    def taken(launchers: list["subprocess.Popen[bytes]"], **options: slices.Turn) -> list[int]:
+        turns.append(options["turn"])
+        return take_turns(launchers, turn=options["turn"])
+
+    monkeypatch.setattr(slices, "take_turns", taken)
     for asked in ("sliced", "auto"):
         heaps = AskedFragment(levels=[LEVELS["adv0"], LEVELS["adv1"]], layouts=0, controls=False)
         spec = specify(
@@ -206,3 +215,4 @@ def test_littered_heaps_take_turns_where_that_is_asked_for(tmp_path: Path) -> No
             assert {run.in_turns for run in rounds} == {asked == "sliced"}
             assert all(run.laid is not None and not run.laid.failure for run in rounds)
     assert methods == {"sliced": ("sliced", False), "auto": ("sequential", True)}
+    assert turns == [slices.LONG_TURN]
