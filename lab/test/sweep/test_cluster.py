@@ -152,7 +152,7 @@ def test_a_worker_without_room_for_a_file_of_the_plan_is_named(four, tmp_path, f
     client.run(fakes.set_variable, "XDG_CACHE_HOME", str(tmp_path / "cache"))
     client.run(fakes.set_variable, "XDG_CACHE_HOME", str(full), workers=[worker])
     (tmp_path / "text").write_text("of the test\n" * 1000)
-    files = {"text": plan.digest(tmp_path / "text")}
+    files = {"text": digest_of(tmp_path / "text")}
     sweep = fakes.a_sweep(fakes.a_cell(rounds=8, files=files), directory=tmp_path)
     course = driven(four, tmp_path / "s", sweep)
     assert len(ended(tmp_path / "s")) == 8
