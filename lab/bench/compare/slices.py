@@ -1,11 +1,11 @@
 """What the length of time slices does to a comparison of programs that share a core.
 
-    .venv/bin/python lab/bench/compare/slices.py [--rounds 25]
+    .venv/bin/python lab/bench/compare/slices.py [--rounds 25] [--hog] [PROGRAM...]
 
 Each round runs glibc and mimalloc one after another, and at the same time on one core with the kernel's
-slices, with 12 ms and with 30 ms, in random order and on a random core. Prints for each the effect of
+slices and with those of 12 to 50 ms, in random order and on a random core. Prints for each the effect of
 mimalloc on CPU time with its 95 % CI. Slices of a process's own take Linux 6.12. Nothing else should run
-meanwhile.
+meanwhile; with --hog another process keeps one core busy half of the time.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import platform
 import random
 import statistics
 import struct
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,8 +24,12 @@ from pathlib import Path
 
 from reap.allocators import catalog
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import pairing
+
 SET_ATTRIBUTES = {"x86_64": 314, "aarch64": 274}[platform.machine()]
-SLICES = (0, 12, 30)
+SLICES = (0, 12, 20, 30, 50)
 """Milliseconds; 0: the kernel's own."""
 JSON = "import json\nt = json.dumps([{'a': n} for n in range(4000)])\nfor _ in range(150): json.loads(t)"
 BODY = "for (int i = 0; i < x; ++i) y += i * x ^ (y >> 3); return y ? y / 3 : x;"
@@ -84,14 +89,18 @@ def main() -> None:
     """Prints a row for each program and way."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=25)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--hog", action="store_true")
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM")
+    asked = parser.parse_args()
     base = {**os.environ, "PYTHONMALLOC": "malloc"}
     (other,) = catalog.parse("mimalloc")
     arms = [base, {**base, "LD_PRELOAD": other.library}]
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, pairing.hog(quiet=not asked.hog):
         for name, command in programs(Path(scratch)).items():
+            if asked.programs and name not in asked.programs:
+                continue
             logs: dict[str, list[float]] = defaultdict(list)
-            for _ in range(rounds):
+            for _ in range(asked.rounds):
                 core = random.choice(sorted(os.sched_getaffinity(0)))
                 order = random.sample((0, 1), 2)
                 alone = {each: run(command, [arms[each]], core, 0)[0] for each in order}

@@ -115,6 +115,24 @@ class PyWatched {
         return out;
     }
 
+    // (pid, polls, polls in which one thread ran, in which several did).
+    [[nodiscard]] std::vector<std::tuple<uint32_t, uint64_t, uint64_t, uint64_t>> processes() const {
+        std::vector<std::tuple<uint32_t, uint64_t, uint64_t, uint64_t>> out;
+        for (const auto &[pid, seen] : watched_.turns.processes()) {
+            out.emplace_back(pid, seen.polls, seen.alone, seen.several);
+        }
+        return out;
+    }
+
+    // (pid, polls in which it ran, in which it waited for another thread), a row for each thread.
+    [[nodiscard]] std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> threads() const {
+        std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> out;
+        for (const auto &[key, seen] : watched_.turns.threads()) {
+            out.emplace_back(key.first, seen.ran, seen.waited);
+        }
+        return out;
+    }
+
     // (seconds, bytes) of all processes together.
     [[nodiscard]] std::vector<std::pair<double, uint64_t>> resident() const {
         std::vector<std::pair<double, uint64_t>> out;
@@ -198,6 +216,8 @@ void bind_watched(const nb::module_ &m) {
         .def("faults", &PyWatched::faults)
         .def("calls", &PyWatched::calls)
         .def("waits", &PyWatched::waits)
+        .def("processes", &PyWatched::processes)
+        .def("threads", &PyWatched::threads)
         .def("resident", &PyWatched::resident)
         .def("memory", &PyWatched::memory)
         .def("files", &PyWatched::files);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <sys/syscall.h>
 #include <utility>
 
 #include "outside/kernel_names.h"
@@ -15,6 +16,7 @@ constexpr size_t kMostStacks = 200000;
 // A fault this near to the stack pointer is the stack's.
 constexpr uint64_t kBelowStack = 65536;
 constexpr uint64_t kAboveStack = 262144;
+constexpr int64_t kFutex = SYS_futex;
 
 std::vector<uint64_t> read_words(RecordReader &fields) {
     std::vector<uint64_t> words;
@@ -203,7 +205,7 @@ class Reader {
     }
 
     void wait(uint32_t pid, RecordReader &fields) {
-        fields.varint(); // thread
+        const uint64_t thread = fields.varint();
         WaitKind kind;
         kind.state = static_cast<char>(fields.varint());
         const uint64_t number = fields.varint();
@@ -214,12 +216,13 @@ class Reader {
         if (!fields.good()) return;
         if (kind.state == 'R') {
             runs_ = true;
+            out_.turns.see(pid, thread, true, false);
             return;
         }
         const std::optional<Place> place = places_.find(pid, pointer);
-        if (kind.what == REAP_WAITED_LOCK && place && of_runtime(pid, *place, words)) {
-            kind.what = REAP_WAITED_OTHER;
-        }
+        const bool parked = kind.call == kFutex && place && of_runtime(pid, *place, words);
+        if (parked) kind.what = REAP_WAITED_OTHER;
+        out_.turns.see(pid, thread, false, kind.call == kFutex && !parked);
         kind.allocator = place && places_.called_by_allocator(pid, *place, words);
         ++out_.waits[kind];
     }
@@ -240,6 +243,7 @@ class Reader {
         ++out_.polls;
         out_.busy_polls += runs_ ? 1 : 0;
         runs_ = false;
+        out_.turns.end_poll();
         out_.most_processes = std::max(out_.most_processes, processes);
         out_.most_threads = std::max(out_.most_threads, threads);
     }

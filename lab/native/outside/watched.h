@@ -12,6 +12,7 @@
 #include "outside/code.h"
 #include "outside/outside.h"
 #include "outside/places.h"
+#include "outside/turns.h"
 #include "trace/block_file.h"
 
 namespace reap::native {
@@ -77,6 +78,7 @@ struct Watched {
     std::map<Touched, uint64_t> faults;
     std::map<CallKind, uint64_t> calls;
     std::map<WaitKind, uint64_t> waits;
+    Turns turns;
     uint64_t polls = 0;
     uint64_t busy_polls = 0; // in which some thread ran, or would have if it had had a CPU
     uint64_t most_processes = 0;

@@ -66,6 +66,7 @@ class Waiting(Record):
     """
 
     lock: float = 0.0
+    """For a lock; where threads run in turn, for a semaphore or a condition as well."""
     disk: float = 0.0
     network: float = 0.0
     other: float = 0.0
@@ -74,6 +75,8 @@ class Waiting(Record):
     """Of `lock`, in a call that the allocator made; None where callers were not seen."""
     idle: float | None = None
     """Seconds in which no thread ran or waited for a processor; None where that is not known."""
+    turns: int = 0
+    """How many threads of a process ran in turn, never two at once; 0 where none did."""
     polls: int = 0
     """How often the state of all threads was sampled."""
 

@@ -14,6 +14,7 @@ from reap.recording.records import Latency, Point, Profile, Share
 from reap.rss.analyse import take_apart
 from reap.wall.analyse import owners as wall_owners
 from reap.wall.analyse.owners import CALL_NAMES, Sample
+from reap.wall.analyse.turns import in_turn
 from reap.wall.records import (
     CALLS,
     OWNERS,
@@ -179,11 +180,16 @@ def waiting(watched: native.Watched, wall_seconds: float) -> Waiting | None:
         seconds[kind] += count
         if kind == "lock" and by_allocator:
             seconds["allocator_lock"] += count
+    turns = in_turn(watched)
+    if (by_turns := turns.waits - seconds["lock"]) > 0:  # the rest are semaphores and conditions
+        seconds["lock"] += by_turns
+        seconds["other"] = max(0, seconds["other"] - by_turns)
     return Waiting(
         lock=seconds["lock"] * step,
         disk=seconds["disk"] * step,
         network=seconds["network"] * step,
         other=seconds["other"] * step,
+        turns=turns.threads,
         allocator_lock=seconds["allocator_lock"] * step,
         polls=totals.polls,
         idle=(totals.polls - totals.busy_polls) * step,

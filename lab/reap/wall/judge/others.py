@@ -10,12 +10,17 @@ from reap.wall.judge import thresholds as at
 from reap.wall.judge.causes import Rule
 from reap.wall.judge.facts import WallFacts
 from reap.wall.judge.records import Suspicion
-from reap.wall.records import Collector
+from reap.wall.records import Collector, Hot
 
 _READS_TEXT = re.compile(
-    r"pars|lex|scan|token|decod|deserial|json|xml|yaml|csv|unescape|utf_?8", re.IGNORECASE
+    r"(?<!pyarg_)pars|(?<!comp)lex|scan(f|ner|_?string|_?token|_?number)|token|decod|deserial|json|xml|yaml"
+    r"|csv|unescape|utf_?8"
+    r"|(long|float)_fromstring|strto[dfilu]|from_chars|\bato[dfil]l?\b",
+    re.IGNORECASE,
 )
-"""Words in the names of functions that read text."""
+"""Words in the names of functions that read text, or a number from text."""
+_FORMATS = re.compile(r"json|xml|expat|yaml|csv|toml", re.IGNORECASE)
+"""Words in the names of libraries that read a format. A program may be called what it likes."""
 _NAMES = {
     "cpython": "CPython's collector of cycles",
     "go": "Go's collector",
@@ -54,11 +59,11 @@ def garbage_collection(facts: WallFacts) -> Suspicion | None:
 
 def parsing(facts: WallFacts) -> Suspicion | None:
     """CPU time in functions that by their names read text."""
-    reading = [each for each in facts.wall.hot if each.owner == "other" and _READS_TEXT.search(each.function)]
+    reading = [each for each in facts.wall.hot if _reads_text(each)]
     part = min(1.0, sum(max(0, each.samples) for each in reading) / facts.samples) if facts.samples else 0.0
     if part < at.PARSER_PART:
         return None
-    names = ", ".join(dict.fromkeys(each.function for each in reading[:3]))
+    names = ", ".join(dict.fromkeys(each.function or each.module for each in reading[:3]))
     return Suspicion(
         cause="parsing",
         weight=facts.of_busy(part),
@@ -66,7 +71,7 @@ def parsing(facts: WallFacts) -> Suspicion | None:
         statements=[
             Evidence(
                 statement=f"{units.percent(part)} of CPU time was in functions that parse text, "
-                f"by their names: {names}.",
+                f"by their names or their library's: {names}.",
                 source="sampling",
             )
         ],
@@ -74,6 +79,13 @@ def parsing(facts: WallFacts) -> Suspicion | None:
             "a faster parser, or read only what is used", "an allocator changes nothing here"
         ),
     )
+
+
+def _reads_text(hot: Hot) -> bool:
+    if hot.owner != "other":
+        return False
+    by_library = ".so" in hot.module and _FORMATS.search(hot.module)
+    return bool(_READS_TEXT.search(hot.function) or by_library)
 
 
 def own_lock(facts: WallFacts) -> Suspicion | None:
@@ -91,6 +103,8 @@ def own_lock(facts: WallFacts) -> Suspicion | None:
         said += f", its allocator {units.count(futex.by_allocator)}"
     if known is None:
         said += "; the owner of the lock is unknown, and may be the allocator"
+    if facts.wall.waiting is not None and facts.wall.waiting.turns:
+        said += f". {facts.wall.waiting.turns} threads had work, and never ran two at once, as under one lock"
     return Suspicion(
         cause="a lock of its own",
         weight=part if known is not None else part / 2,

@@ -79,6 +79,9 @@ TURNOVER = 3.0
 """How often a program must have its peak memory from the kernel again before that is called thrash: once is
 growth, and a second time may be a phase that ends."""
 
+MOSTLY_BUSY = 0.75
+"""A program that uses less of a core than this is not said to wait for nothing, though no wait was named."""
+
 LOCK_CALLS_A_SECOND = 100
 """Futex calls a second below which threads do not wait for each other's work: a join, a pool without any."""
 

@@ -1,0 +1,85 @@
+"""Threads that run in turn, among others that only look like them: polls made by hand."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+from walls import calls, hot, wall_of
+
+from reap.wall.analyse.turns import Turns, in_turn
+from reap.wall.judge.verdict import judge
+from reap.wall.records import Waiting
+
+POLLS = 1000
+
+
+def polled(alone: int, several: int, threads: Sequence[tuple[int, int]]) -> Any:
+    """A process in a thousand polls: in how many one thread ran, or several; each thread's (ran, waited)."""
+    rows = [(1, ran, waited) for ran, waited in threads]
+    return SimpleNamespace(processes=lambda: [(1, POLLS, alone, several)], threads=lambda: rows)
+
+
+def test_threads_under_one_lock_run_in_turn() -> None:
+    """Their first thread waits for the others all the time, and has no work of its own."""
+    assert in_turn(polled(950, 40, [(20, 900), (300, 650), (310, 640), (360, 600)])) == Turns(3, 1890)
+
+
+@pytest.mark.parametrize(
+    ("alone", "several", "threads"),
+    [
+        pytest.param(990, 5, [(995, 0), (0, 995), (0, 995)], id="a pool without work"),
+        pytest.param(400, 5, [(200, 200), (205, 200)], id="a pool with little work"),
+        pytest.param(100, 890, [(900, 50), (880, 60)], id="threads that run at once"),
+        pytest.param(995, 0, [(995, 0)], id="one thread"),
+        pytest.param(0, 0, [], id="nothing that ran"),
+    ],
+)
+def test_others_do_not(alone: int, several: int, threads: list[tuple[int, int]]) -> None:
+    assert in_turn(polled(alone, several, threads)) == Turns(0, 0)
+
+
+def test_of_several_processes_the_one_whose_threads_wait_most_is_told() -> None:
+    rows = [(1, 500, 400), (1, 500, 400), (2, 500, 450), (2, 500, 450)]
+    both = SimpleNamespace(processes=lambda: [(1, POLLS, 990, 0), (2, POLLS, 990, 0)], threads=lambda: rows)
+    assert in_turn(both) == Turns(2, 900)  # type: ignore[arg-type]
+
+
+def test_threads_that_run_in_turn_are_told_of_with_their_number() -> None:
+    waits = Waiting(lock=1.5, allocator_lock=0.0, polls=900, turns=4)
+    verdict = judge(wall_of(0.01, calls=calls(others_futex=30_000), waiting=waits))
+    assert verdict.cause == "a lock of its own"
+    assert "4 threads had work, and never ran two at once" in verdict.evidence[0].statement
+
+
+@pytest.mark.parametrize(
+    ("function", "module", "parses"),
+    [
+        ("", "_json.cpython-311-x86_64-linux-gnu.so", True),
+        ("PyLong_FromString", "python3.11", True),
+        ("____strtod_l_internal", "libc.so.6", True),
+        ("atoi", "libc.so.6", True),
+        ("PyBytes_FromStringAndSize", "python3.11", False),
+        ("handle", "json-server", False),
+        ("creatoidal", "program", False),
+        ("PyArg_ParseTupleAndKeywords", "python3.11", False),
+        ("complex_multiply", "libm.so.6", False),
+        ("ExecSeqScan", "postgres", False),
+        ("yaml_parser_scan_token", "program", True),
+    ],
+)
+def test_text_is_read_by_functions_and_libraries_that_are_called_so(
+    function: str, module: str, parses: bool
+) -> None:
+    reading = msgspec.structs.replace(hot(function, 900, "other"), module=module)
+    assert (judge(wall_of(0.01, hot=[reading])).cause == "parsing") == parses
+
+
+def test_a_program_that_sleeps_is_not_said_to_wait_for_nothing() -> None:
+    """A pipe, a child, a timer, a processor: what it waited for is not known."""
+    asleep = judge(wall_of(0.01, cpu_seconds=0.8, samples=800))
+    assert asleep.cause == "nothing"
+    assert "waits for nothing" not in asleep.paragraph
+    assert "of the time of one core" in asleep.paragraph
+    assert "waits for nothing" in judge(wall_of(0.01)).paragraph
