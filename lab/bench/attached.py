@@ -112,7 +112,7 @@ def python_load(port: int) -> None:
 
 
 REDIS = Service(redis_command, redis_load, 300_000)
-PYTHON = Service(python_command, python_load, 10_000)
+PYTHON = Service(python_command, python_load, 50_000)
 
 
 def cost(service: Service, pid: int, port: int) -> float:
