@@ -198,8 +198,9 @@ struct reap_rare {
     uint64_t objects; /* 0: not used */
 };
 
-/* Payload of a COUNTS block. Owned by one thread at a time; a thread that ends hands it on. What a thread
- * needs that allocates little comes first, so that it takes one page of the file. */
+/* Payload of a COUNTS block. Owned by one thread at a time; a thread that ends hands it on, and one that has
+ * just begun borrows it for a call. What a thread needs that allocates little comes first, so that it takes
+ * one page of the file. */
 struct reap_counts {
     uint64_t
         calls[REAP_CALLS];   /* by enum reap_call; malloc itself is the rest: allocations less the others */

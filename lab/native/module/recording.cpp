@@ -427,7 +427,8 @@ void bind_totals(const nb::module_ &m) {
         .def_ro("objects", &Image::objects)
         .def_ro("bytes", &Image::bytes)
         .def_ro("frees", &Image::frees)
-        .def_ro("threads", &Image::threads, "The most that recorded at once.")
+        .def_ro("threads", &Image::threads,
+                "The most that recorded at once; in triage without those of few calls.")
         .def_ro("in_use", &Image::in_use)
         .def_ro("counted", &Image::counted)
         .def_ro("pid", &Image::pid)

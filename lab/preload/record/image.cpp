@@ -52,7 +52,7 @@ void Image::start(uint32_t flags) noexcept {
     full_ = trace_.depth() == REAP_DEPTH_FULL;
     if (trace_.stamps_all()) threading_ = Threading::Several;
     clock_ = trace_.clock();
-    period_bytes_ = trace_.period_bytes();
+    first_period_ = Period(trace_.period_bytes());
     by_timer_ = trace_.sampler() == REAP_SAMPLER_TIMER;
     ns_per_tick_ = 1.0;
     if (clock_ == REAP_CLOCK_TSC) ns_per_tick_ = 1e9 / static_cast<double>(trace_.ticks_per_second());
@@ -132,17 +132,17 @@ void Image::enter(ThreadState &thread) noexcept {
             resolve_real();
             start(0);
         }
+        thread.period = first_period_;
     }
     if (waits()) return;
     const bool begins = thread.phase == Phase::Fresh;
-    // A non-null value makes the key's destructor run when the thread ends.
-    if (begins && !thread.end_key_set) pthread_setspecific(thread_end_key, &thread);
-    thread.end_key_set = true;
+    if (begins && !thread.borrows) expect_end(thread);
     thread.tid = thread_id();
     thread.began = now();
     if (state_ != State::Running || has_ended() || !acquire_counts(thread)) {
-        if (begins) retire(thread); // one that has already ended needs no counters
-        return;
+        if (!begins) return; // one that has already ended needs no counters
+        expect_end(thread);
+        return retire(thread);
     }
     thread.phase = Phase::Recording;
     thread.last_sample = now();
@@ -152,11 +152,27 @@ void Image::enter(ThreadState &thread) noexcept {
         thread.all = true;
         if (thread.takes_over) note_takeover(thread);
     } else {
-        thread.period = Period(period_bytes_);
         thread.budget = gap(thread.random, thread.period.bytes());
         thread.sampled_until += thread.budget;
         thread.mask = WatchList::kMask;
     }
+}
+
+// A value that is not null makes the key's destructor run when the thread ends.
+void Image::expect_end(ThreadState &thread) noexcept {
+    if (!thread.end_key_set) pthread_setspecific(thread_end_key, &thread);
+    thread.end_key_set = true;
+}
+
+void Image::note_first_sample(uint64_t ticks) noexcept {
+    // A thread that allocates much must not wait long for its first sample because others were short.
+    constexpr uint64_t kLargestFirst = 16 * Period::kFirst;
+    const LockGuard guard(start_lock_);
+    Period next = first_period_;
+    // Another thread, which began to wait for the lock later, may have noted its own.
+    next.sampled(ticks > first_sampled_ ? to_ns(ticks - first_sampled_) : 0, period_floor());
+    first_sampled_ = ticks;
+    if (next.bytes() <= kLargestFirst) first_period_ = next;
 }
 
 // Its calls are counted all the same, in memory of its own, because then they take the fast path.
@@ -316,10 +332,41 @@ void Image::leave(ThreadState &thread) noexcept {
     const Inside inside(thread); // a signal handler must not wait for the lock
     leave_requests(thread);
     thread.request.depth = 0;
-    reap_counts *const counts = thread.counts;
-    reap_block_header *const place = thread.counts_block;
     thread.phase = Phase::Ended;
     thread.end_key_set = false;
+    hand_on(thread, static_cast<uint64_t>(thread.sampled_until));
+}
+
+bool Image::may_lend(const ThreadState &thread) const noexcept {
+    constexpr uint8_t kFewCalls = 8;
+    // Not in a part of the run, where a thread may have to wait.
+    const bool lending = state_ == State::Running && !full_ && !is_part_ && !thread.busy;
+    const bool begins = thread.phase == Phase::Fresh && thread.borrowed_calls < kFewCalls;
+    return lending && (begins || thread.phase == Phase::Ended);
+}
+
+bool Image::lends(ThreadState &thread) noexcept {
+    if (thread.phase == Phase::Ended) return true;
+    if (!may_lend(thread)) return false;
+    ++thread.borrowed_calls;
+    thread.borrows = true;
+    return true;
+}
+
+void Image::take_back(ThreadState &thread, Phase before) noexcept {
+    if (before == Phase::Ended) return leave(thread);
+    const Inside inside(thread);
+    const bool keeps = !thread.borrows || thread.phase != Phase::Recording;
+    thread.borrows = false;
+    if (keeps) return expect_end(thread);
+    thread.phase = Phase::Fresh;
+    hand_on(thread, thread.bytes_clock());
+}
+
+// The thread's counters become available to others; it has none then.
+void Image::hand_on(ThreadState &thread, uint64_t clock) noexcept {
+    reap_counts *const counts = thread.counts;
+    reap_block_header *const place = thread.counts_block;
     thread.budget = 0;
     thread.mask = 0;
     thread.counts = nullptr;
@@ -328,13 +375,8 @@ void Image::leave(ThreadState &thread) noexcept {
         if (counts != nullptr) munmap(counts, sizeof(reap_counts));
         return;
     }
-    *Handover::of(place) = {thread.events,
-                            static_cast<uint64_t>(thread.sampled_until),
-                            thread.exact,
-                            thread.number,
-                            thread.counts_large,
-                            thread.full,
-                            nullptr};
+    *Handover::of(place) = {thread.events,       clock,       thread.exact, thread.number,
+                            thread.counts_large, thread.full, nullptr};
     thread.full = nullptr;
     thread.events.forget();
     const LockGuard guard(idle_lock_);

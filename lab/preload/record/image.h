@@ -31,6 +31,19 @@ class Image {
     // The thread's destructors have run: its counters become available to other threads.
     void leave(ThreadState &thread) noexcept;
 
+    // Whether a thread is to borrow idle counters for its next call: one that has ended, and in triage one
+    // that has made few calls, as counters of its own take a page of the file, and while that is allocated
+    // threads that begin wait for the lock of the process's mappings. A new one keeps them when it takes a
+    // sample, so that all its events are in one stream.
+    [[nodiscard]] bool lends(ThreadState &thread) noexcept;
+    // The same, in triage, before it is done.
+    [[nodiscard]] bool may_lend(const ThreadState &thread) const noexcept;
+    // The call has ended; `before` is the phase in which the thread made it.
+    void take_back(ThreadState &thread, Phase before) noexcept;
+
+    // The thread takes its first sample, at `ticks`.
+    void note_first_sample(uint64_t ticks) noexcept;
+
     [[nodiscard]] uint64_t now() const noexcept {
         return likely(!tsc_forbidden_) ? stamp(clock_) : now_by_syscall();
     }
@@ -149,6 +162,8 @@ class Image {
   private:
     REAP_COLD uint8_t *begin_event_slow(ThreadState &thread) noexcept;
     void start(uint32_t flags) noexcept;
+    void expect_end(ThreadState &thread) noexcept;
+    void hand_on(ThreadState &thread, uint64_t clock) noexcept;
     uint64_t find_process_start(bool forked) noexcept;
     static void disable(ThreadState &thread) noexcept;
     void define_self(uint32_t flags) noexcept;
@@ -202,8 +217,11 @@ class Image {
     static constexpr size_t kMaxPath = 4096;
     bool full_ = false;
     bool is_part_ = false;
-    bool by_timer_ = false;     // a timer samples; this and the period are kept here since a forked child
-    uint64_t period_bytes_ = 0; // would have to map the trace's header to read them
+    bool by_timer_ = false; // a timer samples; this and the period are kept here since a forked child
+    Period first_period_;   // would have to map the trace's header to read them
+    // The period is that of threads that begin, which take their first samples about as often together as
+    // one thread takes samples.
+    uint64_t first_sampled_ = 0; // ticks
     bool tsc_forbidden_ = false;
     uint32_t clock_ = REAP_CLOCK_MONOTONIC_NS;
     double ns_per_tick_ = 1;

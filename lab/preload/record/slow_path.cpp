@@ -290,8 +290,11 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
     if (unlikely(image.has_ended())) return image.retire(thread);
     const uint64_t period = thread.period.bytes();
     const uint64_t clock = thread.bytes_clock();
+    if (unlikely(!thread.has_sample)) image.note_first_sample(after);
+    thread.has_sample = true;
     schedule_next_sample(thread, after);
     if (pointer == nullptr || !image.watched.add(pointer)) return;
+    thread.borrows = false; // it keeps its counters
     if (unlikely(thread.takes_over)) image.note_takeover(thread);
     const uint32_t stack = image.intern_stack(thread, frame);
     uint8_t *out = image.begin_event(thread);
@@ -390,25 +393,20 @@ namespace {
     if (pointer == nullptr || is_bootstrap(pointer)) return;
     ThreadState &thread = thread_state;
     if (is_nested(thread)) return real.free(pointer);
-    const Permit permit(thread);
-    if (!permit.granted()) {
-        count_free(thread, REAP_CALL_FREE);
-        real.free(pointer);
-        return;
+    {
+        const Permit permit(thread);
+        if (permit.granted() && image.full()) {
+            record_free(thread, REAP_CALL_FREE, pointer);
+        } else {
+            count_free(thread, REAP_CALL_FREE);
+            if (permit.granted() && image.watched.remove(pointer)) {
+                const uint64_t before = image.now();
+                real.free(pointer);
+                return record_sample_end(thread, pointer, before, image.now());
+            }
+        }
     }
-    if (image.full()) {
-        record_free(thread, REAP_CALL_FREE, pointer);
-        real.free(pointer);
-        return;
-    }
-    count_free(thread, REAP_CALL_FREE);
-    if (!image.watched.remove(pointer)) {
-        real.free(pointer);
-        return;
-    }
-    const uint64_t before = image.now();
-    real.free(pointer);
-    record_sample_end(thread, pointer, before, image.now());
+    real.free(pointer); // it may wait for a lock: with nothing borrowed
 }
 
 // Of a thread that records all, what takes a stamp or is none for a packed record.

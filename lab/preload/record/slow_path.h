@@ -29,15 +29,16 @@ inline bool records_all(const ThreadState &thread) noexcept {
     return thread.may_record_all() && !image.is_copy();
 }
 
-// The thread's permission to record during a call. A thread that has ended borrows idle counters for it. (If
-// an exception unwinds through the call, no destructor runs here: the counters stay borrowed, which is
+// The thread's permission to record during a call. For some calls it borrows idle counters: see Image::lends.
+// (If an exception unwinds through the call, no destructor runs here: the counters stay borrowed, which is
 // harmless.)
 class Permit {
   public:
     explicit Permit(ThreadState &thread) noexcept
-        : thread_(thread), borrowed_(thread.phase == Phase::Ended), granted_(ready(thread)) {}
+        : thread_(thread), before_(thread.phase),
+          borrowed_(unlikely(before_ != Phase::Recording) && image.lends(thread)), granted_(ready(thread)) {}
     ~Permit() {
-        if (unlikely(borrowed_)) image.leave(thread_);
+        if (unlikely(borrowed_)) image.take_back(thread_, before_);
     }
     Permit(const Permit &) = delete;
     Permit &operator=(const Permit &) = delete;
@@ -45,6 +46,7 @@ class Permit {
 
   private:
     ThreadState &thread_;
+    Phase before_;
     bool borrowed_;
     bool granted_;
 };
@@ -67,12 +69,30 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
 [[gnu::noinline]] void *record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
                                           void *pointer) noexcept;
 
+// Borrows counters only after the allocator has returned, which may wait for a lock: else many threads would
+// hold some.
+template <class Invoke>
+[[gnu::always_inline]] inline void *allocate_and_borrow(reap_call call, size_t size, Invoke invoke) {
+    ThreadState &thread = thread_state;
+    const int64_t spent = thread.budget;
+    const uint64_t before = image.now();
+    void *pointer = invoke();
+    const uint64_t after = image.now();
+    if (thread.phase != Phase::Recording) thread.budget = spent; // not what the allocator's own calls left
+    const Permit permit(thread);
+    count_allocation(thread, call, size, pointer != nullptr);
+    if (permit.granted() && thread.budget < 0)
+        record_sample(thread, call, size, pointer, before, after, __builtin_frame_address(0));
+    return pointer;
+}
+
 // What `allocate_slow` does in triage, and where a thread may not record.
 template <class Invoke>
 [[gnu::noinline]] void *allocate_rarely(reap_call call, size_t size, size_t alignment, Invoke invoke) {
     ThreadState &thread = thread_state;
     if (is_nested(thread)) return invoke();
     refund_impossible(thread, size);
+    if (image.may_lend(thread)) return allocate_and_borrow(call, size, invoke);
     const Permit permit(thread);
     if (!permit.granted()) {
         void *pointer = invoke();

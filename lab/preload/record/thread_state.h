@@ -19,7 +19,7 @@ enum class Phase : uint8_t {
     Fresh,     // has not recorded anything yet
     Recording, // in triage or full depth, as the trace specifies
     Off,       // nothing is recorded: no trace, no space, or the process is not ours
-    Ended      // its destructors have run: it borrows idle counters for each further call
+    Ended      // its destructors have run: it borrows idle counters for each further call, see Image::lends
 };
 
 // The current request of the thread (see reap/mark.h), and where it will be counted.
@@ -65,6 +65,9 @@ struct alignas(64) ThreadState {
     uint32_t unloads = 0; // calls of dlclose that this thread is in
     uint32_t tid = 0;
     bool takes_over = false; // its stream has another thread's events, and does not yet say that it follows
+    bool borrows = false;    // its counters are for one call: see Image::lends
+    uint8_t borrowed_calls = 0;
+    bool has_sample = false;
     reap_block_header *counts_block = nullptr;
     RequestState request;
     int64_t sampled_until = 0; // all gaps drawn so far: drawn - budget is the bytes this thread has allocated

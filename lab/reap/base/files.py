@@ -5,6 +5,7 @@ Whole or not at all, private, never over another file; what is damaged is told, 
 
 import contextlib
 import errno
+import hashlib
 import itertools
 import os
 import sys
@@ -25,6 +26,12 @@ STANDARD_OUTPUT = Path("-")
 """As a file of results: the standard output, as other tools have it. A file of that name is `$PWD/-`."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of what the file contains, in hexadecimal. Throws OSError."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:

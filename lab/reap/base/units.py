@@ -106,12 +106,14 @@ def duration(seconds: float) -> str:
 
 
 def about(seconds: float) -> str:
-    """About how long that is, in words: `a second`, `45 s`, `3 min`."""
+    """About how long that is, in words: `a second`, `45 s`, `3 min`, `7.5 h`."""
     if seconds < 1:
         return "a second"
     if seconds < 100:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min"
+    if seconds < 100 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 def more_or_less(seconds: float) -> str:

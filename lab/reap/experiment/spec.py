@@ -6,6 +6,7 @@ import msgspec
 
 from reap.allocators.knobs import Objective
 from reap.allocators.records import Allocator
+from reap.base.files import digest_of
 from reap.base.records import Record
 from reap.experiment.littering import litter_of
 from reap.experiment.records import Asked, HugePages, Witnessed
@@ -31,6 +32,8 @@ class File(Record):
     path: str
     bytes: int
     modified_ns: int
+    digest: str = ""
+    """SHA-256 of what it contains: installed again, it may be the same. Empty in older folders."""
 
 
 class Variant(Record):
@@ -199,10 +202,20 @@ class Spec(Record):
 
 def changed_files(spec: Spec) -> list[str]:
     """The files that are not what they were when the experiment began."""
-    return [file.path for file in spec.files if not Path(file.path).exists() or state_of(file.path) != file]
+    return [file.path for file in spec.files if not _is_same(file)]
+
+
+def _is_same(file: File) -> bool:
+    try:
+        status = Path(file.path).stat()
+        if (status.st_size, status.st_mtime_ns) == (file.bytes, file.modified_ns):
+            return True
+        return state_of(file.path).digest == file.digest
+    except OSError:
+        return False
 
 
 def state_of(path: str) -> File:
     """What it is now. Throws OSError."""
     status = Path(path).stat()
-    return File(path=path, bytes=status.st_size, modified_ns=status.st_mtime_ns)
+    return File(path=path, bytes=status.st_size, modified_ns=status.st_mtime_ns, digest=digest_of(Path(path)))

@@ -14,7 +14,7 @@ from reap.experiment import arms, naming, requests, schedule
 from reap.experiment.folder import Folder
 from reap.experiment.records import BARE, Cell, Laid, Pairing, Samples
 from reap.experiment.spec import Variant
-from reap.launch import native_files, spawn, together
+from reap.launch import native_files, slices, spawn, together
 from reap.launch.litter import account
 from reap.launch.litter import run as littering
 from reap.launch.litter.records import Litter, Littered
@@ -82,7 +82,8 @@ class Starter:
         restart = schedule.to_restart(cells, self._folder.runs) if pairing.restarts else []
         with contextlib.ExitStack() as stack:
             made = [stack.enter_context(self._made(cell, pairing.private)) for cell in cells]
-            outcomes = together.run([launch for launch, _ in made], core, restart)
+            turn = slices.LONG_TURN if self._litters else slices.TURN
+            outcomes = together.run([launch for launch, _ in made], core, restart, turn)
             return [read(outcome) for (_, read), outcome in zip(made, outcomes, strict=True)]
 
     @contextlib.contextmanager

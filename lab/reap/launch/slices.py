@@ -25,8 +25,11 @@ from typing import Protocol
 from reap.launch import freezer, native_files
 from reap.launch.process import smaps
 
-_TURN = (0.02, 0.05)
+Turn = tuple[float, float]
+TURN: Turn = (0.02, 0.05)
 """Seconds, at least and at most."""
+LONG_TURN: Turn = (0.1, 0.2)
+"""Where misses in caches are what is measured: a turn finds them as others left them."""
 _PASSES = 50
 """In which a tree must be found to have stopped; each stops what the one before has missed."""
 _PATIENCE = 1.0
@@ -68,6 +71,7 @@ def take_turns(
     launchers: Sequence["subprocess.Popen[bytes]"],
     beside: Mapping[int, int] = MappingProxyType({}),
     enough: Callable[[], bool] = lambda: False,
+    turn: Turn = TURN,
 ) -> list[int]:
     """Has the programs of these launchers take turns until all have ended; how long each one's were, in ns.
 
@@ -90,7 +94,7 @@ def take_turns(
                     if launcher in stopped:
                         stoppers[launcher].go_on()
                         stopped.remove(launcher)
-                    if _ends(launcher, draw.uniform(*_TURN)):
+                    if _ends(launcher, draw.uniform(*turn)):
                         left.remove(launcher)
                     elif len(left) > 1:
                         stopped.add(launcher)

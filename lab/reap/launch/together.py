@@ -25,7 +25,12 @@ from reap.launch import slices, spawn
 from reap.launch.records import Launch, Outcome
 
 
-def run(launches: Sequence[Launch], core: int | None, restart: Sequence[bool] = ()) -> list[Outcome]:
+def run(
+    launches: Sequence[Launch],
+    core: int | None,
+    restart: Sequence[bool] = (),
+    turn: slices.Turn = slices.TURN,
+) -> list[Outcome]:
     """Runs all on one core to their ends, or without one in turns on all; what each cost, in the order given.
 
     Wall time of one that took turns is that of its own turns. Where `restart` says so, one that has ended is
@@ -42,7 +47,7 @@ def run(launches: Sequence[Launch], core: int | None, restart: Sequence[bool] = 
         ]
         gate.open(len(waiting))
         if core is None:
-            ran = slices.take_turns([each.launcher.process for each in waiting])
+            ran = slices.take_turns([each.launcher.process for each in waiting], turn=turn)
             return [_in_turns(each.outcome(), wall_ns) for each, wall_ns in zip(waiting, ran, strict=True)]
         if not any(restart):
             return [each.outcome() for each in waiting]

@@ -18,7 +18,7 @@ from reap.sweep.places import Places
 if TYPE_CHECKING:
     from reap.allocators.records import Allocator
     from reap.experiment.runner import Listener
-    from reap.study.elsewhere import Elsewhere
+    from reap.study.pacing import Place
     from reap.study.records import Mode, Plan, Study
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -48,7 +48,7 @@ class Spreading(Studying, Protocol):
         plan: Plan,
         allocators: list[Allocator],
         listener: Listener,
-        elsewhere: Elsewhere | None = None,
+        elsewhere: Place | None = None,
     ) -> Study:
         """The same; with `elsewhere`, its rounds there."""
         ...
@@ -150,7 +150,7 @@ def conduct(
 
 def spread(studying: Spreading, given: dict[str, Any]) -> int:
     """Conducts a study with what click gives of `spread_options`. Throws ReapError."""
-    places = Places.taken(given)
+    places = Places.taken(given, dask_on_cores=False)
     if not places.chosen:
         return conduct(studying, **given)
 
@@ -163,9 +163,11 @@ def spread(studying: Spreading, given: dict[str, Any]) -> int:
             )
 
     def start(place: Path, plan: Plan, allocators: list[Allocator], listener: Listener) -> Study:
+        from reap.study.cores import Cores
         from reap.study.elsewhere import Elsewhere
 
-        return studying.run(place, plan, allocators, listener, Elsewhere(place, places, listener))
+        there: Place = Cores(places.local, listener) if places.local else Elsewhere(place, places, listener)
+        return studying.run(place, plan, allocators, listener, there)
 
     return conduct(studying, start=start, require=require, **given)
 

@@ -57,6 +57,9 @@ class Part(Record):
 class Elsewhere:
     """Workers that run rounds of a study's experiments."""
 
+    cores = 1
+    """How many there are is not known before they join."""
+
     def __init__(self, place: Path, places: Places, listener: Listener) -> None:
         """`place` is the study's folder."""
         self._place = place

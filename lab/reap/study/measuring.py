@@ -11,12 +11,14 @@ import msgspec
 
 from reap import __version__
 from reap.allocators import packages
-from reap.allocators.records import Allocator
+from reap.allocators.records import OWN, Allocator
 from reap.base.errors import ReapError
+from reap.base.files import digest_of, write_safely
 from reap.base.records import decode
 from reap.compare.levels import run as levels_run
 from reap.experiment.budget import Cost
 from reap.experiment.folder import Folder, read_runs
+from reap.experiment.records import Asked, Run
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Spec
 from reap.experiment.specify import AskedFragment, Conditions, Workload, specify
@@ -26,9 +28,10 @@ from reap.study.records import Measured, Mode
 from reap.workloads import preparation, source
 from reap.workloads.records import Card, Git
 
-QUICK_RUN = 0.15
-"""About how many seconds a run of a quick study is to take, as far as a card can say."""
-ROUNDS: dict[Mode, int] = {"quick": 5, "full": 10}
+RUN: dict[Mode, float] = {"quick": 0.15, "full": 1.0}
+"""About how many seconds a run is to take, as far as a card can say. Two runs of a second say more than one
+of two: each start has its own address-space layout, and its own share of what disturbs the machine."""
+ROUNDS: dict[Mode, int] = {"quick": 5, "full": 6}
 """So many at least: below five an interval is too wide for a verdict."""
 _KNOWN = "workload.json"
 """In the workload's folder: what is measured there. It is there before anything is run."""
@@ -48,7 +51,7 @@ class Work:
     peers: Sequence[str] = ()
     """Which allocators of others, of those on the card, are variants, too."""
     part: int = 1
-    """In a quick study so much less is done in a run, where each takes longer than usual."""
+    """So much less is done in a run, where each takes longer than usual."""
 
 
 class Circumstances(TypedDict):
@@ -68,11 +71,9 @@ def circumstances() -> Circumstances:
     )
 
 
-def scale_of(described: Card, mode: Mode, seconds: float = QUICK_RUN) -> int:
-    """How much work a run is, as the card counts it; in a quick study about so many seconds of it."""
-    if mode == "full":
-        return described.default_scale
-    wanted = round(described.default_scale * seconds / described.expected_seconds)
+def scale_of(described: Card, mode: Mode, seconds: float | None = None) -> int:
+    """How much work a run is, as the card counts it: about so many seconds of it, or as the mode has it."""
+    wanted = round(described.default_scale * (seconds or RUN[mode]) / described.expected_seconds)
     return max(described.quick_scale, min(wanted, described.default_scale))
 
 
@@ -134,12 +135,14 @@ def cost(work: Work, listener: Listener) -> Cost:
         return levels_run.cost(folder, listener)
 
 
+def runs(work: Work) -> list[Run]:
+    """All that have ended; none where nothing was begun. Throws ReapError where they are damaged."""
+    return read_runs(work.place / "runs.jsonl")[0] if begun(work) else []
+
+
 def spent(work: Work, rounds: int) -> float:
     """Seconds that its runs took, those of later rounds left out."""
-    if not begun(work):
-        return 0.0
-    runs, _ = read_runs(work.place / "runs.jsonl")
-    return sum(run.seconds for run in runs if run.cell.repeat < rounds)
+    return sum(run.seconds for run in runs(work) if run.cell.repeat < rounds)
 
 
 def measure(work: Work, rounds: int, listener: Listener) -> Measured:
@@ -151,7 +154,7 @@ def measure(work: Work, rounds: int, listener: Listener) -> Measured:
         return excluded(work, why)
     try:
         if not begun(work):
-            begin(work, scale_of(work.described, work.mode, QUICK_RUN / work.part))
+            begin(work, scale_of(work.described, work.mode, RUN[work.mode] / work.part))
         with Folder.resume(work.place) as folder:
             return msgspec.structs.replace(known(work), result=levels_run.run(folder, listener, rounds))
     except InterruptedRunError:
@@ -165,13 +168,13 @@ def known(work: Work) -> Measured:
     try:
         return decode((work.place / _KNOWN).read_bytes(), Measured)
     except (OSError, msgspec.MsgspecError):
-        scale = scale_of(work.described, work.mode, QUICK_RUN / work.part)
+        scale = scale_of(work.described, work.mode, RUN[work.mode] / work.part)
         return Measured(card=work.described, version=version_of(work.described), scale=scale)
 
 
 def spec(work: Work, scale: int) -> Spec:
     """The experiment: the card's variants, or one of them alone. Throws ReapError."""
-    described, allocators = work.described, list(work.allocators)
+    described, allocators = work.described, [_kept(each) for each in work.allocators]
     names = [work.alone] if work.alone else [*described.variants, *work.peers]
     ready = {name: preparation.prepare(described.name, name, scale=scale) for name in names}
     first = ready[names[0]]
@@ -182,7 +185,7 @@ def spec(work: Work, scale: int) -> Spec:
         baseline=allocators[0].name,
         # What the variants add to its environment is what switches; none of them takes anything away.
         workload=Workload(name=described.name, directory=first.directory, environment=first.environment),
-        conditions=Conditions(runs=ROUNDS[work.mode]),
+        conditions=Conditions(runs=ROUNDS[work.mode], pairing=pairing(work)),
         fragmented=dataclasses.replace(
             work.fragment,
             # Of a card that begins with a shell, the shell alone would be littered.
@@ -194,3 +197,26 @@ def spec(work: Work, scale: int) -> Spec:
             peers={name: (ready[name].argv, ready[name].environment) for name in work.peers},
         ),
     )
+
+
+def _kept(allocator: Allocator) -> Allocator:
+    """The same; of Reap's own a copy, by what it contains, so that a rebuilt Reap can go on with it."""
+    if allocator.name not in OWN:
+        return allocator
+    own = Path(allocator.library)
+    kept = preparation.cache_folder() / "allocators" / digest_of(own)[:12] / own.name
+    if not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_safely(kept, own.read_bytes(), force=True)
+    return msgspec.structs.replace(allocator, library=str(kept))
+
+
+def pairing(work: Work) -> Asked:
+    """How the runs of a round are paired.
+
+    Littered heaps take turns: what their layout costs is cache misses, and runs at the same time share the
+    caches. To find out whether copies may meet takes as long as the rounds of a quick study.
+    """
+    if work.mode == "quick":
+        return "sequential"
+    return "sliced" if any(each.multiplier for each in work.fragment.levels) else "auto"

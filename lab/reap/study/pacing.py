@@ -11,7 +11,8 @@ at how wide they are and not at where they lie, so that nothing is stopped where
 
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -21,7 +22,7 @@ from reap.compare.levels.records import Fragmented
 from reap.experiment.budget import MOST_ROUNDS
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.study import measuring
-from reap.study.elsewhere import Elsewhere, settle
+from reap.study.elsewhere import settle
 from reap.study.measuring import ROUNDS, Work
 from reap.study.records import Measured, Mode
 
@@ -34,12 +35,26 @@ TOLERANCE = 1.2
 """A workload begins again where it would take more than so many times its share."""
 NARROW = 0.05
 """How wide an interval of a full study may be: from end to end, as a share of its ratio."""
-STEP = 5
+STEP = 6
 """So many rounds more, before widths are looked at again."""
 _ATTEMPTS = 2
 """How often a workload begins again with less to do. What starting it takes is not to be saved."""
 _FIGURES = {"normalised": "to the baseline", "slowdown": "to its adv0", "to_custom": "to custom"}
 """The ratios of an arm that figures and conclusions use, in words."""
+
+
+class Place(Protocol):
+    """Where experiments of a full study may run: on other machines, or on several cores of this one."""
+
+    cores: int
+    """How many experiments go on at a time."""
+
+    def run(self, wanted: Mapping[str, Work], rounds: int) -> None:
+        """Has so many rounds of each experiment, by the name of its folder, run as far as it can.
+
+        Throws InterruptedRunError; what ended is kept.
+        """
+        ...
 
 
 def measure(
@@ -48,7 +63,7 @@ def measure(
     listener: Listener,
     *,
     gone: float = 0.0,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: Place | None = None,
 ) -> list[Measured]:
     """Runs what is left of every workload's experiment; of a quick study's time `gone` seconds are used up.
 
@@ -94,7 +109,7 @@ def _full(works: Sequence[Work], listener: Listener) -> list[Measured]:
     return measured
 
 
-def _spread(works: Sequence[Work], listener: Listener, elsewhere: Elsewhere) -> list[Measured]:
+def _spread(works: Sequence[Work], listener: Listener, elsewhere: Place) -> list[Measured]:
     """As `_full`, but all that need as many rounds at once."""
     left = {work.place.name: work for work in works}
     measured: dict[str, Measured] = {}
@@ -111,7 +126,7 @@ def _spread(works: Sequence[Work], listener: Listener, elsewhere: Elsewhere) -> 
 
 def _quick(works: Sequence[Work], listener: Listener, gone: float) -> list[Measured]:
     measured: list[Measured] = []
-    run = measuring.QUICK_RUN
+    run = measuring.RUN["quick"]
     for number, work in enumerate(works):
         listener.say(f"{work.place.name} ({number + 1} of {len(works)})")
         if gone > QUICK_BOUND * QUICK_SECONDS and not measuring.begun(work):

@@ -18,7 +18,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import read_back, write_safely
+from reap.base.files import digest_of, read_back, write_safely
 from reap.base.records import Record, decode
 from reap.experiment.folder import Open, append_bytes, lock
 from reap.sweep import plan
@@ -97,7 +97,7 @@ class SweepFolder(Open):
         for cell in sweep.cells:
             for name, digest in cell.files.items():
                 file = Path(sweep.directory) / name
-                if not file.is_file() or plan.digest(file) != digest:
+                if not file.is_file() or digest_of(file) != digest:
                     raise ReapError(
                         f"{path} cannot be resumed: {file} changed since it began",
                         "begin a new sweep; runs of two different programs cannot be compared",

@@ -46,14 +46,17 @@ class Places:
     lsf: int | None = None
 
     @classmethod
-    def taken(cls, given: dict[str, Any]) -> Self:
-        """Takes them out of what click gives. Throws ReapError for two, or without Dask."""
+    def taken(cls, given: dict[str, Any], *, dask_on_cores: bool = True) -> Self:
+        """Takes them out of what click gives. Throws ReapError for two, or without Dask where that is used.
+
+        It is not used on the cores of this machine unless `dask_on_cores`.
+        """
         found = cls(**{each.name: given.pop(each.name) for each in fields(cls)})
         if len(found.chosen) > 1:
             raise ReapError(
                 f"{' and '.join(found.chosen)} do not go together", "name one place to run", ExitCode.USAGE
             )
-        if found.chosen:
+        if found.chosen and (dask_on_cores or not found.local):
             from reap.sweep import cluster
 
             cluster.require()

@@ -1,6 +1,5 @@
 """Reads a plan and makes the cells of it; refuses what could not be run, before anything is."""
 
-import hashlib
 import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ import msgspec
 import reap
 from reap.allocators import catalog
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import digest_of
 from reap.base.text import did_you_mean
 from reap.launch.litter import level
 from reap.sweep.records import Kind, Plan, Program, Setting, Sweep, SweepCell
@@ -67,12 +67,6 @@ def name_of(program: Program) -> str:
     return program.name or program.card or Path(program.command[0]).name
 
 
-def digest(path: Path) -> str:
-    """The SHA-256 of a file. Throws OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _cell(plan: Plan, program: Program, setting: Setting, directory: Path) -> SweepCell:
     name = name_of(program)
     libraries = [word.partition("=")[2] for word in plan.allocators if "=" in word]
@@ -94,7 +88,7 @@ def _cell(plan: Plan, program: Program, setting: Setting, directory: Path) -> Sw
 
 def _digest(directory: Path, name: str, program: str) -> str:
     try:
-        return digest(directory / name)
+        return digest_of(directory / name)
     except OSError as error:
         raise ReapError(
             f"the file {name} of {program} cannot be read: {error.strerror}",

@@ -4,9 +4,13 @@ apt fetches and verifies them, in a state of its own below the cache: neither ro
 system is needed, and nothing of the system is changed.
 """
 
+import contextlib
+import fcntl
+import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from reap.base.errors import ExitCode, ReapError
@@ -30,9 +34,11 @@ def fetch(package: str, cache: Path) -> Path:
             ExitCode.NOT_FOUND,
         )
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{package}-", dir=cache) as scratch:
+    with _lists(cache) as lists, tempfile.TemporaryDirectory(prefix=f".{package}-", dir=cache) as scratch:
+        if target.is_dir():  # fetched meanwhile
+            return target
         work = Path(scratch)
-        apt = _apt(work)
+        apt = _apt(work, lists)
         _run([*apt, "update"], work, package)
         _run([*apt, "source", "--only-source", "--tar-only", package], work, package)
         unpacked = _unpack(work, package)
@@ -44,7 +50,23 @@ def fetch(package: str, cache: Path) -> Path:
     return target
 
 
-def _apt(work: Path) -> list[str]:
+@contextlib.contextmanager
+def _lists(cache: Path) -> Iterator[Path]:
+    """The folder of what archives have, which is kept: a second update loads what has changed.
+
+    One fetches at a time, as apt requires it.
+    """
+    folder = cache / ".lists"
+    (folder / "partial").mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
+    finally:
+        os.close(lock)
+
+
+def _apt(work: Path, lists: Path) -> list[str]:
     """apt-get with lists and cache of its own, and the sources of what the system takes packages from."""
     listing = subprocess.run(
         [
@@ -63,12 +85,11 @@ def _apt(work: Path) -> list[str]:
     if not lines:
         raise ReapError("apt knows no archive to fetch from", "sudo apt-get update", ExitCode.FAILED)
     (work / "sources.list").write_text("".join(lines))
-    for folder in ("lists/partial", "cache/archives/partial"):
-        (work / folder).mkdir(parents=True)
+    (work / "cache/archives/partial").mkdir(parents=True)
     settings = {
         "Dir::Etc::sourcelist": work / "sources.list",
         "Dir::Etc::sourceparts": "/dev/null",
-        "Dir::State::lists": work / "lists",
+        "Dir::State::lists": lists,
         "Dir::Cache": work / "cache",
         "APT::Sandbox::User": "",  # another user cannot write here
         "Acquire::Languages": "none",

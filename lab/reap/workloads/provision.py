@@ -3,7 +3,9 @@
 First a plan, which does nothing; then what it says, and no more. Nothing is ever removed.
 """
 
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from reap.allocators import apt, packages
@@ -61,22 +63,33 @@ def carry_out(
 ) -> list[str]:
     """Does what the plan says, and tells each step. Throws ReapError; what was done before stays.
 
-    A workload that cannot be prepared does not stop the others: it throws when all were tried. With
-    `optional`, workloads whose git repository cannot be reached are told and returned instead, peers told.
+    As many workloads are made at a time as there are cores. One that cannot be prepared does not stop the
+    others: it throws when all were tried. With `optional`, workloads whose git repository cannot be reached
+    are told and returned instead, peers told.
     """
     if wanted.packages:
         apt.install(wanted.packages, wanted.removes, tell)
+
+    def tried(lacking: Lack) -> ReapError | None:
+        try:
+            _make_ready(lacking, tell, cache, optional=optional)
+        except ReapError as error:
+            return error
+        return None
+
+    pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+    try:
+        outcomes = list(pool.map(tried, wanted.lacks))
+    finally:
+        pool.shutdown(cancel_futures=True)
     failed: dict[str, ReapError] = {}
     unreachable: list[str] = []
-    for each in wanted.lacks:
-        try:
-            _make_ready(each, tell, cache, optional=optional)
-        except ReapError as error:
-            if optional and isinstance(error, git.UnreachableError):
-                tell(f"{each.workload} is not prepared: {error.what}; {error.hint}")
-                unreachable.append(each.workload)
-            else:
-                failed[each.workload] = error
+    for name, error in zip((each.workload for each in wanted.lacks), outcomes, strict=True):
+        if optional and isinstance(error, git.UnreachableError):
+            tell(f"{name} is not prepared: {error.what}; {error.hint}")
+            unreachable.append(name)
+        elif error is not None:
+            failed[name] = error
     if len(failed) == 1:
         raise next(iter(failed.values()))
     if failed:

@@ -15,8 +15,10 @@ constexpr std::uint64_t max_callers = 48;
 /// Threads and processes that begin, above which they are many: they cost more than 1 % of a core then.
 constexpr double begun_per_second = 500;
 constexpr int fewest_begun = 4;
-/// Drains in a row with many. A pool of threads begins in one, and so may the processes of a pipeline.
+/// Drains in a row with many. A pool of threads begins in one, and so may the processes of a pipeline: more
+/// than these are many at once.
 constexpr int drains_with_many = 2;
+constexpr int largest_pool = 64;
 constexpr int longest_pipeline = 8;
 
 /// Follows the forks of a tree.
@@ -196,7 +198,8 @@ bool PerfSampler::many_begin(int begun, int processes) {
     const double most = begun_per_second * 1e-9 * static_cast<double>(drained_ - before);
     const bool many = begun >= fewest_begun && begun > most;
     with_many_ = many ? with_many_ + 1 : 0;
-    return with_many_ == drains_with_many || (many && processes > longest_pipeline);
+    return with_many_ == drains_with_many ||
+           (many && (processes > longest_pipeline || begun - processes > largest_pool));
 }
 
 void PerfSampler::turn_to_cpus(TraceBlocks &trace) {

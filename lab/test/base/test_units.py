@@ -106,7 +106,7 @@ def test_no_words_can_say_1_rounds():
 
 def test_means_times_and_numbers_of_things() -> None:
     assert [units.mean(each) for each in (2.5, 3, 12345)] == ["2.50", "3", "12.3 k"]
-    assert [units.about(each) for each in (0.2, 45, 200)] == ["a second", "45 s", "3 min"]
+    assert [units.about(each) for each in (0.2, 45, 200, 27e3)] == ["a second", "45 s", "3 min", "7.5 h"]
     assert [units.more_or_less(each) for each in (1.2, -0.035)] == ["1.20 s more", "35.0 ms less"]
     assert [units.many(1, "thread"), units.many(1234, "process", "es")] == ["1 thread", "1 234 processes"]
 

@@ -12,11 +12,13 @@ from programs import ends, library, program
 
 from reap.allocators import catalog
 from reap.compare import run as comparing
+from reap.compare.levels import run as levels
 from reap.experiment import footprint, metrics
 from reap.experiment.folder import Folder
 from reap.experiment.records import Asked, Cell, Comparison, Run
-from reap.experiment.specify import Conditions, specify
+from reap.experiment.specify import AskedFragment, Conditions, specify
 from reap.launch import freezer, slices, together
+from reap.launch.litter.level import LEVELS
 from reap.launch.records import Launch, Outcome
 
 BUSY = "import time\nwhile time.process_time() < 0.4: pass"
@@ -184,3 +186,33 @@ def test_turns_cost_no_cpu_time() -> None:
         in_turns += [each.cpu_ns for each in together.run([python(THREADS)] * 2, None)]
         alone += [together.run([python(THREADS)], None)[0].cpu_ns for _ in range(2)]
     assert sorted(in_turns)[5] == pytest.approx(sorted(alone)[5], rel=0.08)
+
+
+def test_littered_heaps_take_turns_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long ones. And else they run one after another: at the same time they would share the caches."""
+    turns, methods = [], {}
+    take_turns = slices.take_turns
+
+    def taken(launchers: list["subprocess.Popen[bytes]"], **options: slices.Turn) -> list[int]:
+        turns.append(options["turn"])
+        return take_turns(launchers, turn=options["turn"])
+
+    monkeypatch.setattr(slices, "take_turns", taken)
+    for asked in ("sliced", "auto"):
+        heaps = AskedFragment(levels=[LEVELS["adv0"], LEVELS["adv1"]], layouts=0, controls=False)
+        spec = specify(
+            ["perl", "-e", "my @a = map { {} } 1 .. 5000"],
+            catalog.parse("glibc"),
+            conditions=Conditions(pairing=asked, runs=1),
+            fragmented=heaps,
+        )
+        with Folder.create(tmp_path / asked, spec, None) as folder:
+            paired = levels.run(folder).pairing
+            methods[asked] = (paired.method, bool(paired.reason))
+            rounds = [run for run in folder.runs if not run.warmup and not run.cell.sampled]
+            assert {run.in_turns for run in rounds} == {asked == "sliced"}
+            assert all(run.laid is not None and not run.laid.failure for run in rounds)
+    assert methods == {"sliced": ("sliced", False), "auto": ("sequential", True)}
+    assert turns == [slices.LONG_TURN]

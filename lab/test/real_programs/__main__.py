@@ -2,6 +2,7 @@
 
     .venv/bin/python lab/test/real_programs [NAME...]      runs what has no result yet
     .venv/bin/python lab/test/real_programs --again NAME   runs it again
+    .venv/bin/python lab/test/real_programs --way full --repeat 20
     .venv/bin/python lab/test/real_programs --markdown docs/programs.md
 
 Each result is appended at once to build/real-programs.jsonl, so that what was ended goes on.
@@ -10,6 +11,8 @@ Programs come by `setup/bootstrap programs`. Services need root.
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -28,6 +31,7 @@ def main() -> int:
     parser.add_argument("--way", action="append", choices=("alone", *running.VERBS), help="one of the verbs")
     parser.add_argument("--group", action="append", help="those of a file NAME.toml")
     parser.add_argument("--again", action="store_true", help="run what has a result, too")
+    parser.add_argument("--repeat", type=int, default=1, help="so many runs of each, one after all others")
     parser.add_argument("--results", type=Path, default=kept.RESULTS)
     parser.add_argument("--markdown", type=Path, help="write the table into this page, between its marks")
     asked = parser.parse_args()
@@ -44,20 +48,30 @@ def main() -> int:
         if (not asked.names or entry.name in asked.names) and (not asked.group or entry.group in asked.group)
     ]
     failed = 0
-    for entry in chosen:
-        for way in asked.way or ("alone", *running.VERBS):
-            if way in entry.not_under or (not asked.again and results.of(entry, way)):
-                continue
-            try:
-                result = judging.judge(entry, way)
-            except RuntimeError as error:
-                click.echo(f"{entry.name}: {error}")
-                failed += 1
-                break
-            results.append(result)
-            failed += bool(result.differences) and not result.by_valgrind
-            click.echo(markdown_table.line(result))
+    for entry, way, number in wanted(chosen, asked.way or ("alone", *running.VERBS), asked.repeat):
+        if not asked.again and results.of(entry, way, number):
+            continue
+        try:
+            result = replace(judging.judge(entry, way), number=number)
+        except RuntimeError as error:
+            click.echo(f"{entry.name}: {error}")
+            failed += 1
+            continue
+        results.append(result)
+        failed += bool(result.differences) and not result.by_valgrind
+        click.echo(markdown_table.line(result))
     return 1 if failed else 0
+
+
+def wanted(
+    chosen: list[entries.Entry], ways: Sequence[str], repeats: int
+) -> Iterator[tuple[entries.Entry, str, int]]:
+    """What is run: each entry once in each way, then all of them again, but for the runs alone."""
+    for number in range(1, repeats + 1):
+        for entry in chosen:
+            for way in ways:
+                if way not in entry.not_under and (number == 1 or way != "alone"):
+                    yield entry, way, number
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ class Result:
     key: str
     """Of the entry: with another one the result is out of date."""
     seconds: float
+    number: int = 1
+    """Of the run, where it is repeated."""
     differences: list[str] = field(default_factory=list)
     not_compared: list[str] = field(default_factory=list)
     by_valgrind: bool = False

@@ -12,24 +12,30 @@ RESULTS = Path(__file__).resolve().parents[3] / "build" / "real-programs.jsonl"
 
 
 class Results:
-    """The latest result of each entry and way in a file."""
+    """The latest result of each entry, way and number in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known: dict[tuple[str, str], Result] = {}
+        self._known: dict[tuple[str, str], dict[int, Result]] = {}
         for line in path.read_text().splitlines() if path.exists() else []:
             # One may be cut short where a run was ended.
             with contextlib.suppress(json.JSONDecodeError):
-                result = Result(**json.loads(line))
-                self._known[result.name, result.way] = result
+                self._put(Result(**json.loads(line)))
 
-    def of(self, entry: Entry, way: str) -> Result | None:
-        """The result, if it is of the entry as it is now."""
-        result = self._known.get((entry.name, way))
-        return result if result and result.key == entry.key else None
+    def _put(self, result: Result) -> None:
+        self._known.setdefault((result.name, result.way), {})[result.number] = result
+
+    def all_of(self, entry: Entry, way: str) -> dict[int, Result]:
+        """The results that are of the entry as it is now, by number."""
+        known = self._known.get((entry.name, way), {})
+        return {number: result for number, result in known.items() if result.key == entry.key}
+
+    def of(self, entry: Entry, way: str, number: int = 1) -> Result | None:
+        """One of them."""
+        return self.all_of(entry, way).get(number)
 
     def append(self, result: Result) -> None:
-        self._known[result.name, result.way] = result
+        self._put(result)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         whole = not self._path.exists() or self._path.read_bytes()[-1:] in {b"", b"\n"}
         with self._path.open("a") as file:

@@ -40,7 +40,7 @@ def markdown(known: dict[str, Entry], results: Results, old: str = "") -> str:
     before = {cells[0]: cells for cells in map(_cells, old.splitlines()) if len(cells) == len(HEAD)}
     rows = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
     for entry in known.values():
-        found = {way: results.of(entry, way) for way in ("alone", *running.VERBS)}
+        found = {way: [*results.all_of(entry, way).values()] for way in ("alone", *running.VERBS)}
         name = f"{entry.name} (service)" if entry.service else entry.name
         if not any(found.values()) and name not in before:
             continue
@@ -48,8 +48,8 @@ def markdown(known: dict[str, Entry], results: Results, old: str = "") -> str:
         ways = [
             _cell(entry, way, found[way]) or kept for way, kept in zip(running.VERBS, was[2:-1], strict=True)
         ]
-        varying = {one for result in found.values() if result for one in result.not_compared}
-        last = was[-1] if found["alone"] is None and was[-1] else _varying(entry, varying)
+        varying = {one for runs in found.values() for run in runs for one in run.not_compared}
+        last = _varying(entry, varying) if found["alone"] or not was[-1] else was[-1]
         rows.append(f"| {' | '.join([name, ', '.join(entry.packages), *ways, last])} |")
     return "\n".join(rows) + "\n"
 
@@ -58,14 +58,15 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip().strip("|").split(" | ")] if row.startswith("| ") else []
 
 
-def _cell(entry: Entry, way: str, result: Result | None) -> str:
+def _cell(entry: Entry, way: str, runs: list[Result]) -> str:
     if way in entry.not_under:
         return entry.because
-    if result is None:
+    if not runs:
         return ""
-    if result.by_valgrind:
-        return "as under Valgrind alone"
-    return "**differs**" if result.differences else "="
+    said = "as under Valgrind alone" if any(run.by_valgrind for run in runs) else "="
+    if any(run.differences and not run.by_valgrind for run in runs):
+        said = "**differs**"
+    return f"{said} ({len(runs)})" if len(runs) > 1 else said
 
 
 def _varying(entry: Entry, varying: set[str]) -> str:

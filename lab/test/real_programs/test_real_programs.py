@@ -1,6 +1,7 @@
 """Real programs and services do under each of Reap's verbs what they do alone."""
 
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "lab" / "test" / "real_programs"))
+FOLDER = ROOT / "lab" / "test" / "real_programs"
+sys.path.insert(0, str(FOLDER))
 
 import entries  # noqa: E402
 import judging  # noqa: E402
@@ -122,6 +124,30 @@ def test_results_are_kept_at_once_and_a_line_that_was_cut_short_is_passed_over(e
     assert whole.of(one, "full") is not None
     assert whole.of(entry("one", "false"), "full") is None
     assert "| one |  |  | = | **differs** |  |  |  |" in markdown_table.markdown({"one": one}, whole)
+
+
+def test_repeats_are_resumed_and_counted(entry, tmp_path, monkeypatch):
+    one, two, path = entry("one", "true"), entry("two", "true"), tmp_path / "results"
+    monkeypatch.setattr(entries, "load", lambda: {"one": one, "two": two})
+    differing = [["standard output: fewer"], []]
+
+    def judge(chosen, way):
+        found = differing.pop() if differing and chosen is one and way == "full" else []
+        return judging.Result(chosen.name, way, chosen.key, 0.1, differences=found)
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["real_programs", "--results", str(path), *words])
+        return runpy.run_path(str(FOLDER / "__main__.py"))["main"]()
+
+    monkeypatch.setattr(judging, "judge", judge)
+    assert run("--way", "full") == 0
+    assert run("--way", "full", "--repeat", "3") == 1
+    assert [line.split('"')[3] for line in path.read_text().splitlines()] == [*(["one", "two"] * 3)]
+    shown = markdown_table.markdown({"one": one, "two": two}, kept.Results(path))
+    assert "| one |  |  | **differs** (3) |  |  |  |" in shown
+    assert "| two |  |  | = (3) |  |  |  |" in shown
+    assert run("--way", "full", "--repeat", "3", "--again", "one") == 0
+    assert "| one |  |  | = (3) |  |  |  |" in markdown_table.markdown({"one": one}, kept.Results(path))
 
 
 def test_what_has_no_result_here_stays_in_the_page(entry, tmp_path):

@@ -93,7 +93,7 @@ def test_threads_are_those_at_once(tmp_path):
         #include <stdlib.h>
         static pthread_barrier_t all;
         static void *work(void *wait) {
-            free(malloc(100));
+            for (int i = 0; i < 10; i++) free(malloc(100));
             if (wait) pthread_barrier_wait(&all);
             return NULL;
         }

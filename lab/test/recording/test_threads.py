@@ -39,6 +39,14 @@ def test_thousands_of_short_lived_threads_do_not_fill_the_disk(tmp_path, depth):
     assert done.path.stat().st_size < growing + 24 * 65536
 
 
+def test_threads_that_allocate_little_take_no_counters_of_their_own(tmp_path):
+    """All are there at once. Some are sampled and have their own: at most two of five."""
+    done = recorded(tmp_path, "triage", target("processes"), "beside", "600")
+    assert objects_of(done, 2009) == 600
+    assert done.totals.frees >= 600
+    assert done.path.stat().st_size < 300 * 65536
+
+
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_what_destructors_and_exit_handlers_allocate(tmp_path, depth):
     done = threads(tmp_path, depth, "late", 50)

@@ -158,13 +158,13 @@ def full(tmp_path, monkeypatch, width):
 
 def test_a_full_study_goes_on_until_its_intervals_are_narrow(tmp_path, monkeypatch):
     asked, one = full(tmp_path, monkeypatch, lambda rounds: 0.8 / rounds)
-    assert asked == [10, 15, 20]
+    assert asked == [6, 12, 18]
     assert one.wide == []
 
 
 def test_a_full_study_ends_and_names_what_stayed_wide(tmp_path, monkeypatch):
     asked, one = full(tmp_path, monkeypatch, lambda _rounds: 0.07)
-    assert asked == [10, 15, 20, 25, MOST_ROUNDS]
+    assert asked == [6, 12, 18, 24, MOST_ROUNDS]
     assert one.wide == ["naive over glibc at adv3 to its adv0: 7.0 %"]
 
 

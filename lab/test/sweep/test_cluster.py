@@ -16,8 +16,9 @@ import pytest
 from lab.test.sweep import fakes
 
 from reap.base.errors import ReapError
+from reap.base.files import digest_of
 from reap.experiment.runner import Listener
-from reap.sweep import analyse, cluster, plan, staging
+from reap.sweep import analyse, cluster, staging
 from reap.sweep.folder import SweepFolder, blocks
 from reap.sweep.pool import Here
 from reap.sweep.run import Driver
@@ -152,7 +153,7 @@ def test_files_are_staged_by_content_once(four, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     four[0].run(fakes.set_variable, "XDG_CACHE_HOME", str(cache))
     (tmp_path / "text").write_text("of the test")
-    digest = plan.digest(tmp_path / "text")
+    digest = digest_of(tmp_path / "text")
     sweep = fakes.a_sweep(fakes.a_cell(rounds=2, files={"text": digest}), directory=tmp_path)
     driven(four, tmp_path / "s", sweep)
     assert (staging.store() / digest).read_text() == "of the test"

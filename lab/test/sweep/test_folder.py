@@ -14,8 +14,8 @@ import pytest
 from lab.test.sweep import fakes
 
 from reap.base.errors import ReapError
+from reap.base.files import digest_of
 from reap.experiment.runner import Listener
-from reap.sweep import plan
 from reap.sweep.folder import Blocks, SweepFolder, blocks
 from reap.sweep.pool import Here
 from reap.sweep.records import Block
@@ -96,7 +96,7 @@ def test_a_folder_that_is_no_sweep_is_refused(tmp_path):
 
 def test_a_changed_file_is_not_resumed(tmp_path):
     (tmp_path / "prog").write_text("one")
-    cell = msgspec.structs.replace(fakes.a_cell(), files={"prog": plan.digest(tmp_path / "prog")})
+    cell = msgspec.structs.replace(fakes.a_cell(), files={"prog": digest_of(tmp_path / "prog")})
     SweepFolder.create(tmp_path / "s", fakes.a_sweep(cell, directory=tmp_path)).close()
     SweepFolder.resume(tmp_path / "s").close()
     (tmp_path / "prog").write_text("two")

@@ -3,6 +3,7 @@
 import pytest
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import digest_of
 from reap.sweep import plan
 
 GOOD = """
@@ -44,7 +45,7 @@ def test_a_plan_gives_a_cell_for_each_program_and_setting(tmp_path):
     assert [cell.name for cell in made.cells] == names
     assert made.cells[1].environment == {"A": "1", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
     assert made.cells[0].worth == 0.02
-    assert made.cells[0].files["prog"] == plan.digest(tmp_path / "prog")
+    assert made.cells[0].files["prog"] == digest_of(tmp_path / "prog")
     assert set(made.cells[0].files) == {"prog", "in/words"}
     assert not made.cells[2].files
 

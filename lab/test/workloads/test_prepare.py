@@ -112,6 +112,24 @@ def test_a_workload_that_cannot_be_prepared_does_not_stop_the_others(machine, tm
         provision.carry_out(provision.plan(["broken"], cache=cache), print, cache=cache)
 
 
+def test_workloads_are_made_at_the_same_time_and_share_a_source(machine, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "hello").write_text("hello\n")
+    with tarfile.open(tmp_path / "upstream_1.0.orig.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "tree", "tree")
+    monkeypatch.setenv("TAR", str(tmp_path / "upstream_1.0.orig.tar.gz"))
+    for own, other in (("one", "two"), ("two", "one")):
+        met = (
+            f"touch {tmp_path}/{own}; timeout 60 sh -c 'until test -e {tmp_path}/{other}; do sleep 0.1; done'"
+        )
+        give(tmp_path, own, BUILT.replace("cp {source}", f"{met} && cp {{source}}"))
+    cache = tmp_path / "cache"
+    provision.carry_out(provision.plan(["one", "two"], cache=cache), print, cache=cache)
+    assert all(provision.plan([name], cache=cache).lacks[0].nothing for name in ("one", "two"))
+    assert sum("--only-source" in call for call in calls(machine)) == 1
+
+
 def test_who_is_not_root_is_told_the_line(machine, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(ReapError, match="nothing was done: only root may install lacking-one") as caught:
@@ -161,9 +179,9 @@ def test_a_source_is_fetched_by_apt_and_built(machine, tmp_path, monkeypatch):
     provision.carry_out(wanted, print, cache=cache)
     ready = preparation.prepare("theirs", cache=cache)
     assert Path(ready.argv[1]).read_text() == "hello\n"
-    # Its lists and its cache were its own, and are gone.
+    # Its lists and its cache were its own; the lists stay, so that the next source needs only what changed.
     assert all("Dir::State::lists" in call for call in calls(machine) if "indextargets" not in call)
-    assert sorted(path.name for path in cache.iterdir() if path.name.startswith(".")) == []
+    assert sorted(path.name for path in cache.iterdir() if path.name.startswith(".")) == [".lists"]
     assert source.fetch("upstream", cache) == cache / "upstream-source"
 
 
@@ -174,7 +192,7 @@ def test_a_source_that_apt_has_not(machine, tmp_path):  # noqa: ARG001 - its scr
         ReapError, match=r"source of odd cannot be fetched: .*Unable to find a source package"
     ):
         source.fetch("odd", tmp_path / "cache")
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [".lists"]
 
 
 def test_a_failing_build_says_what_is_not_installed(machine, tmp_path):  # noqa: ARG001 - its scripts are needed

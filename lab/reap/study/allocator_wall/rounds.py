@@ -4,6 +4,7 @@ A kill loses the run that was going on. What fails is a sample with its reason; 
 tried again when the study goes on.
 """
 
+import math
 import os
 import random
 import tempfile
@@ -23,6 +24,7 @@ from reap.launch import spawn
 from reap.launch.records import Launch, Outcome
 from reap.recording import read, record
 from reap.recording.analyse.profile import profile
+from reap.study import forecast
 from reap.study.allocator_wall import latency
 from reap.study.allocator_wall.asks import Ask
 from reap.study.allocator_wall.python import REQUESTS
@@ -83,8 +85,10 @@ def rounds(bank: Bank, asks: Sequence[Ask], count: int, until: float, label: str
     After `until`, on the monotonic clock, no other round is begun once there are LEAST_ROUNDS. Throws
     InterruptedRunError on Ctrl-C, and ReapError of a full disk.
     """
+    told = until < math.inf or all(ask.rounds for ask in asks)
     try:
         for number in range(count):
+            begun = time.monotonic()
             if number >= LEAST_ROUNDS and time.monotonic() > until:
                 listener.say(f"{label}: {units.number(number, 'round')}; there is no time for more")
                 return
@@ -102,6 +106,9 @@ def rounds(bank: Bank, asks: Sequence[Ask], count: int, until: float, label: str
                     f"{label}: {ask.place.arm}, {ask.place.setting}",
                 )
                 bank.add(take(ask, number))
+            if left and not told:
+                forecast.rest(time.monotonic() - begun, count - number - 1, listener, label)
+                told = True
     except KeyboardInterrupt:
         raise InterruptedRunError("stopped", "resume it", ExitCode.SIGNALLED + 2) from None
 

@@ -24,8 +24,8 @@ LOCALITY_SHARE = 0.45
 """Of that for a thousand evaluations in Table 2; those with fewer take a tenth of it."""
 SCALING_SHARE = 0.06
 """Of that for each number of threads in Table 3."""
-APPLICATION_RUN = 0.3
-"""About how many seconds a run of an application takes in a quick study."""
+APPLICATION_RUN: dict[Mode, float] = {"quick": 0.3, "full": 1.0}
+"""About how many seconds a run of an application takes."""
 _SCALES = "scales.json"
 _TABLE_2 = "evaluations"
 """How the names of its setups begin."""
@@ -48,8 +48,11 @@ def scales(
     cores = len(os.sched_getaffinity(0))
     for each in setups:
         described = card.load(each.workload)
-        if each.workload != PROGRAM or mode == "full" or measuring.lacking(described):
-            known[each.name] = measuring.scale_of(described, mode, APPLICATION_RUN)
+        if each.workload != PROGRAM:
+            known[each.name] = measuring.scale_of(described, mode, APPLICATION_RUN[mode])
+            continue
+        if mode == "full" or measuring.lacking(described):
+            known[each.name] = described.default_scale
             continue
         # All of a table have the same to do: of Table 2 as much as there is time for with most evaluations.
         table_2 = each.name.startswith(_TABLE_2)

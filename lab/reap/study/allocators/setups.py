@@ -29,6 +29,11 @@ class Setup(Record):
     """The allocators that it is run over; empty: all."""
 
     @property
+    def several(self) -> bool:
+        """Whether it has several threads, which may wait for each other: its time is wall time."""
+        return self.threads > 1 or self.name == PARALLEL
+
+    @property
     def words(self) -> list[str]:
         """What is added to the program's own command."""
         threads = ["--threads", str(self.threads)] if self.threads else []

@@ -5,6 +5,7 @@ A quick study has as much to do in a run as the machine allows; a full one goes 
 narrow.
 """
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -23,7 +24,7 @@ from reap.experiment.runner import InterruptedRunError, Listener, Runner
 from reap.experiment.spec import Spec
 from reap.experiment.specify import Conditions, Workload, specify
 from reap.launch.records import Outcome
-from reap.study import measuring, pacing
+from reap.study import forecast, measuring, pacing
 from reap.study.allocators import scales
 from reap.study.allocators.records import Series, Timed
 from reap.study.allocators.setups import Setup
@@ -46,12 +47,16 @@ def measure(
     lines = [_Line(place / each.name, each, amounts[each.name], allocators, mode) for each in setups]
     for number in range(1, ROUNDS[mode] + 1):
         listener.say(f"round {number} of {ROUNDS[mode]}")
+        begun = time.monotonic()
         for line in lines:
             line.advance(number, listener)
+        if mode == "full" and number == 2:  # the first has the warm-ups, too
+            forecast.rest(time.monotonic() - begun, ROUNDS[mode] - number, listener)
     rounds = ROUNDS[mode]
     while (more := further(lines, rounds, mode, listener)) > rounds:
+        open_ones = [line for line in lines if mode == "quick" or line.widest() > pacing.NARROW]
         for number in range(rounds + 1, more + 1):
-            for line in lines:
+            for line in open_ones:
                 line.advance(number, listener)
         rounds = more
     return [line.result() for line in lines]
@@ -104,13 +109,17 @@ class _Line:
         return 0.0 if self.excluded else sum(run.seconds for run in self._runs())
 
     def widest(self) -> float:
-        """How wide the widest interval of a running time is that is compared with the baseline's."""
+        """How wide the widest interval of a running time is that is compared with the baseline's.
+
+        Of one thread that is CPU time, as conclusions take it.
+        """
         if self.excluded:
             return 0.0
         first, *others = _series(self._runs(), [each.name for each in self._allocators], {})
         widths = [0.0]
         for each in others:
-            pairs = [one / base for one, base in zip(each.wall, first.wall, strict=False)]
+            taken = (each.wall, first.wall) if self.setup.several else (each.cpu, first.cpu)
+            pairs = [one / base for one, base in zip(*taken, strict=False) if base]
             if len(pairs) >= statistics.LEAST_ROUNDS:
                 ratio = statistics.interval(pairs)
                 widths.append((ratio.high - ratio.low) / ratio.value)

@@ -11,8 +11,7 @@ from reap.experiment.runner import Listener
 from reap.experiment.specify import AskedFragment
 from reap.launch.litter import level
 from reap.launch.litter.level import LEVELS, Level
-from reap.study import judging, measuring, pacing
-from reap.study.elsewhere import Elsewhere
+from reap.study import forecast, judging, measuring, pacing
 from reap.study.folder import make_plan
 from reap.study.ismm2026 import judge as claims
 from reap.study.ismm2026 import slowdowns
@@ -54,7 +53,7 @@ def run(
     plan: Plan,
     allocators: list[Allocator],
     listener: Listener,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: pacing.Place | None = None,
 ) -> Study:
     """Runs what is left of the study and judges it; `elsewhere` runs rounds of experiments.
 
@@ -65,6 +64,8 @@ def run(
     works = [_work(place / name, name, plan.mode, allocators) for name in plan.workloads]
     chosen = [each for each in allocators if each.name == "jemalloc"] or allocators[:1]
     works += [_swept(place / f"{name}-occupancy", name, plan.mode, chosen) for name in swept]
+    if plan.mode == "full":
+        forecast.say(works, listener, elsewhere.cores if elsewhere else 1)
     done = pacing.measure(works, plan.mode, listener, elsewhere=elsewhere)
     measured, occupancy = done[: len(plan.workloads)], done[len(plan.workloads) :]
     simulated = []
@@ -99,8 +100,7 @@ def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Wo
         levels=list(LEVELS.values()) if full else [LEVELS["adv0"], LEVELS["adv3"]],
         layouts=2 if full else 0,
         controls=full,
-        # No conclusion rests on that variant: in quick mode it is run over one allocator.
-        replaced_over=() if full else (allocators[0].name,),
+        replaced_over=(allocators[0].name,),  # no conclusion rests on that variant
     )
     return Work(place=place, described=card.load(name), mode=mode, allocators=allocators, fragment=heaps)
 

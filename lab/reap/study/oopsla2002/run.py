@@ -12,8 +12,7 @@ from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
 from reap.experiment.specify import AskedFragment
 from reap.launch.litter.level import LEVELS
-from reap.study import measuring, pacing
-from reap.study.elsewhere import Elsewhere
+from reap.study import forecast, measuring, pacing
 from reap.study.folder import make_plan
 from reap.study.measuring import Work
 from reap.study.oopsla2002 import judge as claims
@@ -43,7 +42,7 @@ ALLOCATORS: tuple[str, ...] = ("glibc", "dlmalloc", "win32-like", "reap", "jemal
 of today's."""
 
 RECORDED_SECONDS = 1.0
-"""About how long a run of a quick study is that is recorded: long enough to be sampled."""
+"""About how long a run is that is recorded: long enough to be sampled."""
 
 DRAG_SECONDS = 150.0
 """How long runs for drag may take together in a quick study; none is begun later."""
@@ -59,7 +58,7 @@ def run(
     plan: Plan,
     allocators: list[Allocator],
     listener: Listener,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: pacing.Place | None = None,
 ) -> Study:
     """Runs what is left of the study and judges it; `elsewhere` runs rounds of experiments.
 
@@ -67,15 +66,17 @@ def run(
     leaves that workload out.
     """
     programs = [name for name in plan.workloads if name not in COUNTED]
-    taken = [_statistics(place, name, plan.mode, listener) for name in programs]
     own = [name for name in programs if name not in WORKLOADS and "custom" in card.load(name).variants]
     custom = [name for name in programs if name in (*CUSTOM, *own)]
+    works = [_work(place / name, name, plan.mode, allocators) for name in custom]
+    works += [peers.work(place, name, plan.mode) for name in peers.WORKLOADS if name in plan.workloads]
+    if plan.mode == "full":
+        forecast.say(works, listener, elsewhere.cores if elsewhere else 1)
+    taken = [_statistics(place, name, plan.mode, listener) for name in programs]
     asked = [_memory(place, name, plan.mode, allocators, listener) for name in custom]
     begun = time.monotonic()
     drags = _drags(place, programs, plan.mode, listener)
     gone = min(time.monotonic() - begun, pacing.QUICK_SECONDS / 2)  # most of it is for times
-    works = [_work(place / name, name, plan.mode, allocators) for name in custom]
-    works += [peers.work(place, name, plan.mode) for name in peers.WORKLOADS if name in plan.workloads]
     done = pacing.measure(works, plan.mode, listener, gone=gone, elsewhere=elsewhere)
     measured, compared = done[: len(custom)], [peers.of(each) for each in done[len(custom) :]]
     grown = None

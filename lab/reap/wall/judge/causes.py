@@ -257,8 +257,8 @@ def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> 
         )
     return Suspicion(
         cause=cause,
-        # Not the allocator's own code, which runs as often where the memory is kept.
-        weight=facts.of_busy(facts.kernel_part),
+        # The allocator's own code runs as often where the memory is kept, but does not wait for fresh pages.
+        weight=facts.of_busy(facts.kernel_part + facts.own_past_the_knee),
         saves=saves,
         statements=[
             _kernel(f"{said}."),

@@ -219,6 +219,13 @@ class WallFacts:
         return self.pair - self.fresh_cost / self.allocations >= self.knee_pair
 
     @property
+    def own_past_the_knee(self) -> float:
+        """The part of CPU time in the allocator's own code beyond what as many blocks take past the knee."""
+        if self.pair is None:
+            return 0.0
+        return _part((self.pair - self.costs.past_pair) * self.allocations, self.cpu)
+
+    @property
     def fresh_cost(self) -> float:
         """Seconds for blocks that no cache can serve, since so many were never in use at once before."""
         counted = self.wall.counted

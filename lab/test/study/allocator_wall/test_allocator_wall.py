@@ -329,6 +329,32 @@ def test_no_round_begins_after_its_time_and_ctrl_c_keeps_all(tmp_path, monkeypat
     bank.close()
 
 
+def test_a_full_study_says_after_a_round_how_long_the_others_take(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        running,
+        "take",
+        lambda _, number: Sample(part="p", arm="a", setting="s", round=number, values={"x": 1}),
+    )
+
+    class Heard(Listener):
+        said: list[str] = []
+
+        def say(self, text):
+            self.said.append(text)
+
+    def go(asks, until):
+        bank = running.Bank(tmp_path)
+        running.rounds(bank, asks, 9, until, "p", Heard())
+        bank.close()
+        (tmp_path / running.LOG).unlink()
+
+    go([asked()], math.inf)
+    assert Heard.said == ["p: a round took a second; 8 more rounds in about a second"]
+    go([asked(rounds=1)], math.inf)
+    go([asked()], 1e12)
+    assert len(Heard.said) == 1
+
+
 def test_a_program_that_fails_is_a_sample_with_its_reason():
     ask = Ask(Place(part="p", arm="a", setting="s"), Launch(argv=["false"], program="/bin/false"))
     sample = running.take(ask, 0)

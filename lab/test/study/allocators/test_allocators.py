@@ -363,8 +363,8 @@ def rounds_of(line, mode):
 
 
 def test_a_full_study_goes_on_until_its_intervals_are_narrow():
-    assert rounds_of(Line(lambda rounds: 0.8 / rounds), "full") == 20
-    assert rounds_of(Line(lambda _rounds: 0.01), "full") == 10
+    assert rounds_of(Line(lambda rounds: 0.8 / rounds), "full") == 18
+    assert rounds_of(Line(lambda _rounds: 0.01), "full") == 6
     assert rounds_of(Line(lambda _rounds: 0.5), "full") == timing.MOST_ROUNDS
 
 

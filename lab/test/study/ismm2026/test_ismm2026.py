@@ -433,7 +433,7 @@ def test_what_cannot_run_is_left_out_with_its_reason(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(pacing, "QUICK_SECONDS", 0)  # five rounds with least to do, however long they take
-    monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
+    monkeypatch.setitem(measuring.RUN, "quick", 0.02)
     plan = ismm2026.plan("quick", ["expression-compiler"], ["glibc"])
     place = tmp_path / "study"
     begin(place, plan)

@@ -199,7 +199,7 @@ def test_every_workload_of_the_study_is_in_the_taxonomy():
 @pytest.mark.slow
 def test_a_small_study_runs_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(pacing, "QUICK_SECONDS", 0)  # five rounds with least to do, however long they take
-    monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
+    monkeypatch.setitem(measuring.RUN, "quick", 0.02)
     monkeypatch.setitem(dragging.SECONDS, "quick", 0.02)
     plan = run.plan("quick", ["expression-compiler", "sed"], ["glibc"])
     place = tmp_path / "study"

@@ -185,7 +185,7 @@ def test_curves_are_counted_kept_and_not_taken_again(tmp_path, monkeypatch, cach
 
 @pytest.mark.slow
 def test_figure_6_is_measured_and_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(measuring, "QUICK_RUN", 0.02)
+    monkeypatch.setitem(measuring.RUN, "quick", 0.02)
     work = peers.work(tmp_path, PROGRAM, "quick")
     measured = measuring.measure(work, 2, Listener())
     assert measured.excluded == ""
