@@ -15,9 +15,9 @@ namespace symbols_test {
 // NOLINTNEXTLINE(readability-identifier-naming): what Rust's older mangling makes of server::main
 extern "C" [[gnu::noinline, gnu::used]] int _ZN6server4main17h0123456789abcdefE() { return 1; }
 
-// NOLINTNEXTLINE(readability-identifier-naming): as C names it
-extern "C" [[gnu::used]] int variable_of_this_program;
-int variable_of_this_program = 1;
+extern "C" {
+[[gnu::used]] int variable_of_this_program = 1;
+}
 
 [[gnu::noinline, gnu::used]] int function_of_this_program(int number) {
     return std::abs(number) + static_cast<int>(::getppid());
