@@ -327,7 +327,9 @@ enum reap_code {
 
 enum reap_unknown_code {
     REAP_UNKNOWN_VERSION = 1, /* the recorder does not know this version */
-    REAP_UNKNOWN_MEMORY = 2   /* its memory does not look as that of its version should */
+    REAP_UNKNOWN_MEMORY = 2,  /* its memory does not look as that of its version should */
+    REAP_UNKNOWN_KERNEL = 3, /* recorded from outside: the kernel does not take the program that reads them */
+    REAP_UNKNOWN_ACCESS = 4  /* recorded from outside: its memory may not be read */
 };
 
 /* Why a process is not recorded. */

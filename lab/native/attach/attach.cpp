@@ -51,7 +51,7 @@ class Attachment {
                 return out;
             }
         }
-        auto root = std::make_unique<Watch>(options_.process, cost_);
+        auto root = std::make_unique<Watch>(options_.process, cost_, options_.python);
         options_.create();
         file_ = std::make_unique<AttachedFile>(path_, held.has_value());
         file_->begin();
@@ -140,7 +140,7 @@ class Attachment {
     std::unique_ptr<Watch> begin(pid_t process) {
         for (int tries = 1; !stop_; ++tries) {
             try {
-                return std::make_unique<Watch>(process, cost_);
+                return std::make_unique<Watch>(process, cost_, options_.python);
             } catch (const AttachFailure &failure) {
                 if (start_of(process) == 0) return nullptr;
                 if (failure.step() != "symbols" || tries == kBegins) throw;

@@ -15,6 +15,7 @@ struct AttachOptions {
     pid_t process = 0;
     double seconds = 10;
     double most_overhead = 0.05;   // of the CPU time of each process
+    bool python = true;            // stacks have the functions of Python programs
     std::function<void()> create;  // makes the trace, in triage and with CLOCK_MONOTONIC
     std::function<void()> execute; // where the process waits to execute a program: lets it; else empty
 };

@@ -161,6 +161,21 @@ void AttachedRecording::map(const std::vector<MappedFile> &files) {
     }
 }
 
+uint32_t AttachedRecording::python(const std::string &function, const std::string &file, uint32_t line) {
+    append(definitions_, Body()
+                             .number(REAP_CODE_PYTHON)
+                             .number(++locations_)
+                             .number(line)
+                             .text(function)
+                             .text(file)
+                             .record(REAP_TAG_CODE));
+    return locations_;
+}
+
+void AttachedRecording::note_python(uint64_t version, reap_unknown_code why) {
+    append(definitions_, Body().number(REAP_CODE_UNKNOWN).number(version).number(why).record(REAP_TAG_CODE));
+}
+
 uint32_t AttachedRecording::stack(const std::vector<uint64_t> &callers) {
     uint32_t parent = 0;
     for (size_t at = callers.size(); at-- > 0;) {

@@ -75,7 +75,10 @@ class AttachedRecording {
     [[nodiscard]] uint32_t image() const noexcept { return image_; }
     // Files that were not told before.
     void map(const std::vector<MappedFile> &files);
-    // The number of a stack; return addresses, innermost first.
+    // A line of Python code as a location of frames; and why there are none of an interpreter.
+    uint32_t python(const std::string &function, const std::string &file, uint32_t line);
+    void note_python(uint64_t version, reap_unknown_code why);
+    // The number of a stack; return addresses and locations of Python, innermost first.
     uint32_t stack(const std::vector<uint64_t> &callers);
     void add(const SampledCall &call);
     void add_frees(reap_call call, double count);
@@ -114,6 +117,7 @@ class AttachedRecording {
     bool full_ = false;                                        // the file is: the counters go on
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> frames_; // by parent and address
     std::map<std::pair<uint64_t, std::string>, bool> mapped_;
+    uint32_t locations_ = 0;
     std::array<double, REAP_CALLS> calls_{};
     double fresh_reallocs_ = 0;
     std::vector<double> by_size_;

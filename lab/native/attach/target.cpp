@@ -145,6 +145,17 @@ bool Target::has(const std::vector<AllocatorFunction> &functions) const noexcept
     });
 }
 
+size_t Target::probed_at(uint64_t address, const std::vector<AllocatorFunction> &functions) const noexcept {
+    const MappedFile *file = file_at(address);
+    if (file == nullptr) return functions.size();
+    const uint64_t offset = file->offset + (address - file->start);
+    const auto found =
+        std::find_if(functions.begin(), functions.end(), [&](const AllocatorFunction &function) {
+            return function.offset == offset && function.path == file->path;
+        });
+    return static_cast<size_t>(found - functions.begin());
+}
+
 const MappedFile *Target::file_at(uint64_t address) const noexcept {
     for (const MappedFile &file : files_) {
         if (file.has(address)) return &file;
@@ -162,8 +173,11 @@ const MappedFile *Target::bound_provider() {
             const auto at = static_cast<off_t>(file.bias + slot);
             if (::pread(memory.get(), &bound, sizeof bound, at) != sizeof bound) continue;
             const MappedFile *to = file_at(bound);
-            // A slot that was not bound yet leads back into its own file.
-            if (to != nullptr && to != &file && !is_loader(to->path)) return to;
+            // A slot that was not bound yet leads back into its own file, and one to an executable that is
+            // not position-independent perhaps to a stub there.
+            if (to != nullptr && to != &file && !is_loader(to->path) &&
+                !symbols_.named(to->opened, {"malloc"}).empty())
+                return to;
         }
     }
     return nullptr;
@@ -218,6 +232,24 @@ bool Target::leads_to_another(const AllocatorFunction &function,
     return is_stub(code_at(function.opened, function.offset + static_cast<uint64_t>(distance))) ||
            std::any_of(functions.begin(), functions.end(),
                        [to](const AllocatorFunction &other) { return other.begin == to; });
+}
+
+const MappedFile *Target::file_with(const std::string &function) {
+    for (const MappedFile &file : files_) {
+        if (!symbols_.named(file.opened, {function}).empty()) return &file;
+    }
+    return nullptr;
+}
+
+std::map<std::string, uint64_t> Target::addresses(const MappedFile &file,
+                                                  const std::vector<std::string> &names) {
+    std::map<std::string, uint64_t> found = symbols_.objects(file.opened, names);
+    for (auto &[name, address] : found) address += file.bias;
+    return found;
+}
+
+uint64_t Target::offset_of(const MappedFile &file, uint64_t address) {
+    return symbols_.offset_at(file.opened, address - file.bias);
 }
 
 std::vector<AllocatorFunction> Target::functions(std::string &provider) {

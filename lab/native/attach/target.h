@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,15 @@ class Target {
     bool update();
     // Whether any of the functions is still where it was found: else another program is executed now.
     [[nodiscard]] bool has(const std::vector<AllocatorFunction> &functions) const noexcept;
+    // Which of the functions has its probe at this address, wherever its file is mapped; their number: none.
+    [[nodiscard]] size_t probed_at(uint64_t address,
+                                   const std::vector<AllocatorFunction> &functions) const noexcept;
+
+    // The file that defines this function; null: none does.
+    const MappedFile *file_with(const std::string &function);
+    // Where in the process a file has what is of these names, as far as it has them; and in the file.
+    std::map<std::string, uint64_t> addresses(const MappedFile &file, const std::vector<std::string> &names);
+    uint64_t offset_of(const MappedFile &file, uint64_t address);
 
     // The functions of the allocator that the process uses, each address once. Throws AttachFailure where no
     // file has any. `provider` becomes the path of the file that serves malloc.

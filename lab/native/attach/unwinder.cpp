@@ -75,11 +75,15 @@ struct Unwinder::Session {
         return dwfl_thread_state_registers(thread, 0, std::size(registers), registers);
     }
     static int add_frame(Dwfl_Frame *frame, void *own) {
-        std::vector<uint64_t> &callers = static_cast<Session *>(own)->stack.callers;
+        constexpr unsigned stack_pointer = 7;
+        Stack &stack = static_cast<Session *>(own)->stack;
         Dwarf_Addr pointer = 0;
-        if (!dwfl_frame_pc(frame, &pointer, nullptr)) return DWARF_CB_ABORT;
-        callers.push_back(pointer);
-        return callers.size() > kMostFrames ? DWARF_CB_ABORT : DWARF_CB_OK;
+        Dwarf_Word begin = 0;
+        if (!dwfl_frame_pc(frame, &pointer, nullptr) || dwfl_frame_reg(frame, stack_pointer, &begin) != 0)
+            return DWARF_CB_ABORT;
+        stack.callers.push_back(pointer);
+        stack.begins.push_back(begin);
+        return stack.callers.size() > kMostFrames ? DWARF_CB_ABORT : DWARF_CB_OK;
     }
 
     static const Dwfl_Thread_Callbacks &thread_callbacks() {
@@ -125,6 +129,7 @@ const Unwinder::Stack &Unwinder::unwind(const ProbeSample &sample) {
     Session &session = *session_;
     session.sample = &sample;
     session.stack.callers.clear();
+    session.stack.begins.clear();
     if (sample.chunks == 0) {
         session.stack.whole = false;
         return session.stack;

@@ -26,6 +26,7 @@ class Unwinder {
 
     struct Stack {
         std::vector<uint64_t> callers; // return addresses, innermost first
+        std::vector<uint64_t> begins;  // the stack pointers at which their frames begin
         bool whole = false;            // the outermost is the first function of the thread
     };
     // Some 10 us for each frame. Valid until the next call.

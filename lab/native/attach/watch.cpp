@@ -17,6 +17,7 @@
 #include "attach/clock.h"
 #include "attach/failure.h"
 #include "attach/probe/probes.h"
+#include "attach/python/stacks.h"
 #include "attach/target.h"
 #include "attach/unwinder.h"
 
@@ -49,12 +50,14 @@ uint64_t nanoseconds(double seconds) { return static_cast<uint64_t>(seconds * 1e
 
 class Watch::Windows {
   public:
-    Windows(pid_t process, const ProbeCost &cost)
+    Windows(pid_t process, const ProbeCost &cost, bool python)
         : process_(process), alive_(open_process(process)), target_(process),
-          functions_(target_.functions(provider_)), unwinder_(process), cost_(cost),
-          probes_(process, places_.of(functions_)) {
+          functions_(target_.functions(provider_)), unwinder_(process), cost_(cost), python_(target_, python),
+          probes_(process, places_.of(functions_), python_.places()) {
         if (clock_getcpuclockid(process, &cpu_clock_) != 0) throw AttachFailure("process", ESRCH);
         unwinder_.map(target_.files());
+        if (!probes_.reads_python()) python_.refuse(REAP_UNKNOWN_KERNEL);
+        probes_.main_thread(python_.main_thread());
         chance_ = kFirstChance;
         probes_.sample(chance_);
         probes_.set();
@@ -165,7 +168,8 @@ class Watch::Windows {
 
     // CPU time that probes have cost it, in seconds.
     [[nodiscard]] double spent() const {
-        double cost = static_cast<double>(probes_.samples()) * cost_.sample_ns;
+        double cost = static_cast<double>(probes_.samples()) * cost_.sample_ns +
+                      static_cast<double>(probes_.python_ns());
         for (size_t i = 0; i < functions_.size(); ++i) {
             cost += static_cast<double>(probes_.met(i)) *
                     (functions_[i].emulated ? cost_.emulated_ns : cost_.stepped_ns);
@@ -201,7 +205,7 @@ class Watch::Windows {
         double polled = window_.begin.time;
         while (true) {
             pause_for(kPoll);
-            probes_.drain([this](const ProbeSample &sample) { drained_.push_back(sample); });
+            drain();
             const double seconds = monotonic_seconds() - window_.begin.time;
             if (seconds >= kLongest || (seconds >= kShortest && spent() - window_.begin.spent >= kBudget))
                 return;
@@ -209,6 +213,12 @@ class Watch::Windows {
             polled = monotonic_seconds();
             if (stopped()) return;
         }
+    }
+
+    void drain() {
+        const size_t before = drained_.size();
+        probes_.drain(drained_);
+        for (size_t at = before; at < drained_.size(); ++at) python_.see(drained_[at]);
     }
 
     void end_window(const Reading &end) {
@@ -245,7 +255,8 @@ class Watch::Windows {
             }
         } catch (const AttachFailure &) { // NOLINT(bugprone-empty-catch): what is known stays
         }
-        probes_.drain([this](const ProbeSample &sample) { drained_.push_back(sample); });
+        probes_.main_thread(python_.main_thread());
+        drain();
         std::sort(drained_.begin(), drained_.end(),
                   [](const ProbeSample &a, const ProbeSample &b) { return a.time_ns < b.time_ns; });
         for (const ProbeSample &sample : drained_) read(sample);
@@ -253,10 +264,11 @@ class Watch::Windows {
     }
 
     void read(const ProbeSample &sample) {
-        if (sample.probe >= functions_.size()) return;
-        const AllocatorFunction &function = functions_[sample.probe];
+        const size_t probe = target_.probed_at(sample.registers[ProbeSample::kIp], functions_);
+        if (probe == functions_.size()) return;
+        const AllocatorFunction &function = functions_[probe];
         const double weight = 0x1p32 / static_cast<double>(std::max<uint64_t>(sample.chance, 1));
-        window_.drawn[sample.probe] += weight;
+        window_.drawn[probe] += weight;
         uint64_t caller = 0;
         if (sample.chunks > 0) std::memcpy(&caller, sample.stack, sizeof caller);
         // One of the allocator's functions that called another is counted itself.
@@ -266,16 +278,16 @@ class Watch::Windows {
             });
         if (inner) return;
         const Unwinder::Stack &stack = unwinder_.unwind(sample);
-        if (!stack.whole) ++recording_->summary().broken;
+        if (!stack.whole || sample.python_cut != 0) ++recording_->summary().broken;
         SampledCall call;
         call.call = function.call;
         call.size = size_of(function.size, sample);
         call.time_ns = sample.time_ns;
-        call.stack = recording_->stack(stack.callers);
+        call.stack = recording_->stack(python_.merge(sample, stack, *recording_));
         call.weight = weight;
         call.fresh = (call.call == REAP_CALL_REALLOC || call.call == REAP_CALL_REALLOCARRAY) &&
                      sample.registers[ProbeSample::kRdi] == 0;
-        window_.samples.emplace_back(sample.probe, call);
+        window_.samples.emplace_back(probe, call);
     }
 
     static uint64_t size_of(Size size, const ProbeSample &sample) {
@@ -372,6 +384,7 @@ class Watch::Windows {
     Unwinder unwinder_;
     ProbeCost cost_;
     Places places_;
+    PythonStacks python_;
     Probes probes_;
     AttachedRecording *recording_ = nullptr;
     clockid_t cpu_clock_{};
@@ -391,7 +404,8 @@ class Watch::Windows {
     bool stopped_ = false;
 };
 
-Watch::Watch(pid_t process, const ProbeCost &cost) : windows_(std::make_unique<Windows>(process, cost)) {}
+Watch::Watch(pid_t process, const ProbeCost &cost, bool python)
+    : windows_(std::make_unique<Windows>(process, cost, python)) {}
 Watch::~Watch() = default;
 pid_t Watch::process() const noexcept { return windows_->process(); }
 const std::string &Watch::provider() const noexcept { return windows_->provider(); }

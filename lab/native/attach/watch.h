@@ -23,8 +23,8 @@ struct WatchOptions {
 
 class Watch {
   public:
-    // Sets the probes. Throws AttachFailure.
-    Watch(pid_t process, const ProbeCost &cost);
+    // Sets the probes. `python`: stacks have the functions of a Python program. Throws AttachFailure.
+    Watch(pid_t process, const ProbeCost &cost, bool python);
     ~Watch();
     Watch(const Watch &) = delete;
     Watch &operator=(const Watch &) = delete;

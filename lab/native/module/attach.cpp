@@ -29,7 +29,7 @@ using Action = nb::typed<nb::callable, void()>;
 using Question = nb::typed<nb::callable, bool()>;
 
 Outcome attach_to(const std::string &path, int process, double seconds, const Action &create,
-                  double most_overhead, const std::optional<Action> &execute,
+                  double most_overhead, bool python, const std::optional<Action> &execute,
                   const std::optional<Question> &stopped) {
     const auto creating = [&create] {
         const nb::gil_scoped_acquire held;
@@ -53,7 +53,7 @@ Outcome attach_to(const std::string &path, int process, double seconds, const Ac
     Outcome out;
     try {
         static_cast<Attached &>(out) =
-            attach(path, {process, seconds, most_overhead, creating, executing}, interrupted);
+            attach(path, {process, seconds, most_overhead, python, creating, executing}, interrupted);
     } catch (const AttachFailure &failure) {
         out.failed_step = failure.step();
         out.number = failure.number();
@@ -85,9 +85,10 @@ void bind_attach(nb::module_ &m) {
         .def_ro("errno", &Outcome::number)
         .def_prop_ro("detail", text_of(&Outcome::detail), "Of the failed step: the file.");
     m.def("attach", &attach_to, "path"_a, "process"_a, "seconds"_a, "create"_a, "most_overhead"_a = 0.05,
-          "execute"_a = nb::none(), "stopped"_a = nb::none(),
+          "python"_a = true, "execute"_a = nb::none(), "stopped"_a = nb::none(),
           "Watch the allocations of a running process and its descendants, in windows that cost each at most "
-          "so much of its CPU time. `create` makes the trace at the path, once nothing is refused. A process "
+          "so much of its CPU time. `python` has stacks show the functions of Python programs. `create` "
+          "makes the trace at the path, once nothing is refused. A process "
           "that waits to execute a program is released by `execute`, watched from its first instruction, and "
           "killed where that is refused. Ctrl-C ends the watching, and in any thread that `stopped` says so; "
           "it "

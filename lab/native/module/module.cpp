@@ -101,6 +101,8 @@ NB_MODULE(native, m) {
     m.attr("BLOCK_BYTES") = REAP_BLOCK_BYTES;
     m.attr("UNKNOWN_VERSION") = static_cast<int>(REAP_UNKNOWN_VERSION);
     m.attr("UNKNOWN_MEMORY") = static_cast<int>(REAP_UNKNOWN_MEMORY);
+    m.attr("UNKNOWN_KERNEL") = static_cast<int>(REAP_UNKNOWN_KERNEL);
+    m.attr("UNKNOWN_ACCESS") = static_cast<int>(REAP_UNKNOWN_ACCESS);
     m.attr("STOP_SANDBOX") = static_cast<int>(REAP_STOP_SANDBOX);
     m.attr("STOP_TRUNCATED") = static_cast<int>(REAP_STOP_TRUNCATED);
     m.attr("IMAGE_FORKED") = static_cast<int>(REAP_IMAGE_FORKED);

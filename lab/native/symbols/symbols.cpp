@@ -127,22 +127,28 @@ struct Symbolizer::Files {
         std::vector<Symbol> &found = held.symbols;
         if (held.listed) return found;
         held.listed = true;
+        each_symbol(file, [&found](std::string &&name, unsigned type, uint64_t address, uint64_t size) {
+            if (type == STT_FUNC || type == STT_GNU_IFUNC)
+                found.push_back({std::move(name), address, address + size});
+        });
+        std::sort(found.begin(), found.end(),
+                  [](const Symbol &a, const Symbol &b) { return a.begin < b.begin; });
+        return found;
+    }
+
+    // Calls `take(name, type, address, size)` for each that the file defines.
+    template <class Take>
+    static void each_symbol(Dwfl_Module *file, Take take) {
         const int count = file != nullptr ? dwfl_module_getsymtab(file) : 0;
         for (int i = 1; i < count; ++i) {
             GElf_Sym symbol;
             GElf_Addr address = 0;
             const char *name = dwfl_module_getsym_info(file, i, &symbol, &address, nullptr, nullptr, nullptr);
-            const unsigned type = GELF_ST_TYPE(symbol.st_info);
-            if (name == nullptr || symbol.st_shndx == SHN_UNDEF ||
-                (type != STT_FUNC && type != STT_GNU_IFUNC))
-                continue;
+            if (name == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
             std::string plain(name);
             plain.resize(std::min(plain.find('@'), plain.size())); // dynamic symbols carry their version
-            found.push_back({std::move(plain), address, address + symbol.st_size});
+            take(std::move(plain), GELF_ST_TYPE(symbol.st_info), address, symbol.st_size);
         }
-        std::sort(found.begin(), found.end(),
-                  [](const Symbol &a, const Symbol &b) { return a.begin < b.begin; });
-        return found;
     }
 
     const std::vector<Segment> &segments(const std::string &path) {
@@ -329,6 +335,18 @@ std::vector<std::pair<std::string, AddressRange>> Symbolizer::named(const std::s
         if (wanted.contains(symbol.name))
             found.emplace_back(symbol.name, AddressRange{symbol.begin, symbol.end});
     }
+    return found;
+}
+
+std::map<std::string, uint64_t> Symbolizer::objects(const std::string &path,
+                                                    const std::vector<std::string> &names) {
+    const std::set<std::string> wanted(names.begin(), names.end());
+    std::map<std::string, uint64_t> found;
+    Files::each_symbol(files_->module(path),
+                       [&](std::string &&name, unsigned type, uint64_t address, uint64_t) {
+                           if (type == STT_OBJECT && wanted.contains(name))
+                               found.emplace(std::move(name), address);
+                       });
     return found;
 }
 

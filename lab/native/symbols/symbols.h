@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -53,6 +54,9 @@ class Symbolizer {
     // The functions of these exact (mangled) names that the file defines, and where they are.
     std::vector<std::pair<std::string, AddressRange>> named(const std::string &path,
                                                             const std::vector<std::string> &names);
+
+    // The variables of these exact names that the file defines, and where they are.
+    std::map<std::string, uint64_t> objects(const std::string &path, const std::vector<std::string> &names);
 
     // The function at `address`, demangled; empty where no symbol covers it. Faster than `resolve`.
     std::string function(const std::string &path, uint64_t address);

@@ -15,6 +15,10 @@ namespace symbols_test {
 // NOLINTNEXTLINE(readability-identifier-naming): what Rust's older mangling makes of server::main
 extern "C" [[gnu::noinline, gnu::used]] int _ZN6server4main17h0123456789abcdefE() { return 1; }
 
+extern "C" {
+[[gnu::used]] int variable_of_this_program = 1;
+}
+
 [[gnu::noinline, gnu::used]] int function_of_this_program(int number) {
     return std::abs(number) + static_cast<int>(::getppid());
 }
@@ -40,6 +44,17 @@ TEST(Symbolizer, FindsAFunctionByItsNameAndBack) {
     EXPECT_EQ(symbols.address_at(itself, symbols.offset_at(itself, begin)), begin);
     const auto ranges = symbols.functions(itself, {mangled.substr(0, 20) + "*"});
     EXPECT_TRUE(std::ranges::any_of(ranges, [&](const auto &range) { return range.begin == begin; }));
+}
+
+TEST(Symbolizer, FindsVariablesByTheirNames) {
+    Symbolizer symbols;
+    const auto found = symbols.objects(itself, {"variable_of_this_program", mangled});
+    ASSERT_EQ(found.size(), 1U); // a function is none
+    const auto functions = symbols.named(itself, {mangled});
+    ASSERT_EQ(functions.size(), 1U);
+    EXPECT_EQ(found.begin()->second - functions[0].second.begin,
+              reinterpret_cast<std::uintptr_t>(&symbols_test::variable_of_this_program) -
+                  reinterpret_cast<std::uintptr_t>(&symbols_test::function_of_this_program));
 }
 
 TEST(Symbolizer, DemanglesRust) {

@@ -146,6 +146,7 @@ def record(
 
     watched = {
         "most_overhead": MOST_OVERHEAD if max_cpu is None else max_cpu,
+        "python": python,
         "max_bytes": max_size,
         "labels": labels,
         "force": force,
@@ -206,7 +207,7 @@ def record(
 
 _OF_A_COMMAND = ("timeout",)
 """Options that must not be used with --pid."""
-_OF_A_PRELOAD = ("depth", "allocator", "python", "compress", "start_at", "stop_at", "last")
+_OF_A_PRELOAD = ("depth", "allocator", "compress", "start_at", "stop_at", "last")
 """Nor these, neither with --via uprobe."""
 
 

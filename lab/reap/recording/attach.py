@@ -25,6 +25,7 @@ def attach(
     *,
     force: bool = False,
     most_overhead: float = MOST_OVERHEAD,
+    python: bool = True,
     max_bytes: int = 0,
     labels: Sequence[tuple[str, str]] = (),
     verb: str = "record",
@@ -36,16 +37,16 @@ def attach(
     For so long, until it ends, or until Ctrl-C; in another thread than the main one, until `stopped` says so.
     Nothing enters the processes and none is stopped: the kernel counts the calls of their allocators by
     uprobes, in windows of time that cost each about `most_overhead` of its CPU time, or 1 % of a core where
-    that is more. `max_bytes` and `labels` are as in `record.record`; `verb` is the command that is named
-    where it is refused; `created` is called when the recording can be read.
+    that is more. `python`, `max_bytes` and `labels` are as in `record.record`; `verb` is the command that is
+    named where it is refused; `created` is called when the recording can be read.
     Throws ReapError where there is no such process, where the kernel refuses, or where the file cannot be
     written.
     """
     command = processes.command_of(pid)
     if pid == os.getpid():
         raise ReapError(f"process {pid} is reap itself", "name another process", ExitCode.USAGE)
-    create = _creating(path, max_bytes, labels, force=force, created=created)
-    outcome = _watch(pid, seconds, path, create, most_overhead, stopped=stopped)
+    create = _creating(path, max_bytes, labels, python=python, force=force, created=created)
+    outcome = _watch(pid, seconds, path, create, most_overhead, python=python, stopped=stopped)
     if outcome.failed_step:
         raise _refused(
             f"process {pid}",
@@ -63,6 +64,7 @@ def launch(
     *,
     force: bool = False,
     most_overhead: float = MOST_OVERHEAD,
+    python: bool = True,
     max_bytes: int = 0,
     labels: Sequence[tuple[str, str]] = (),
 ) -> tuple[Outcome, native.AttachOutcome]:
@@ -75,8 +77,8 @@ def launch(
     watched: list[native.AttachOutcome] = []
 
     def attach_to(pid: int, execute: Callable[[], None]) -> None:
-        create = _creating(path, max_bytes, labels, force=force)
-        watched.append(_watch(pid, FOREVER, path, create, most_overhead, execute=execute))
+        create = _creating(path, max_bytes, labels, python=python, force=force)
+        watched.append(_watch(pid, FOREVER, path, create, most_overhead, python=python, execute=execute))
         if watched[0].failed_step:
             command = shlex.join(launched.argv)
             raise _refused(
@@ -109,6 +111,7 @@ def _creating(
     max_bytes: int,
     labels: Sequence[tuple[str, str]],
     *,
+    python: bool,
     force: bool,
     created: Callable[[], None] = lambda: None,
 ) -> Callable[[], None]:
@@ -120,6 +123,7 @@ def _creating(
             native.MONOTONIC_NS,
             native.SAMPLER_NONE,
             0,
+            native_only=not python,
             max_blocks=record.blocks(max_bytes),
             labels=list(labels),
         )
@@ -135,12 +139,13 @@ def _watch(
     create: Callable[[], None],
     most_overhead: float,
     *,
+    python: bool,
     execute: Callable[[], None] | None = None,
     stopped: Callable[[], bool] | None = None,
 ) -> native.AttachOutcome:
     try:
         trace = native_name(path.absolute())
-        return native.attach(trace, pid, seconds, create, most_overhead, execute, stopped)
+        return native.attach(trace, pid, seconds, create, most_overhead, python, execute, stopped)
     except OSError as error:
         raise ReapError(
             f"the recording {path} cannot be written: {error.strerror}", "name another file with -o"

@@ -1,19 +1,28 @@
 """Allocates blocks of sizes that occur once, each from a stack that the program itself writes down.
 
 Writes JSON to a file: by size, the functions, files and lines of Python that led to it, innermost first.
+
+python_stacks.py TURNS FILE: so many turns, and then in two threads at once.
+python_stacks.py TURNS FILE -: in three threads, with pauses, until standard input ends.
 """
 
 import asyncio
 import contextlib
+import ctypes
 import functools
 import json
 import re
 import sys
 import threading
+import time
 from pathlib import Path
 
 truth = {}
 lock = threading.Lock()
+libc = ctypes.CDLL(None)
+libc.malloc.argtypes = [ctypes.c_size_t]
+libc.malloc.restype = ctypes.c_void_p
+libc.free.argtypes = [ctypes.c_void_p]
 
 
 def size():
@@ -102,8 +111,26 @@ def compiled_anew(turn):
     exec(compile(f"{blank}bytearray(size())\n", "<string>", "exec"), space)  # noqa: S102 - what is tested
 
 
+def without_the_gil():
+    libc.free(libc.malloc(size() + 1))
+
+
+def in_a_thread_of_c():
+    """Its first function is malloc, and Python knows nothing of it."""
+    thread, block = ctypes.c_ulong(), ctypes.c_void_p()
+    length = size() + 1
+    truth[length] = []
+    begin = ctypes.cast(libc.malloc, ctypes.c_void_p)
+    libc.pthread_create(ctypes.byref(thread), None, begin, ctypes.c_void_p(length))
+    libc.pthread_join(thread, ctypes.byref(block))
+    libc.free(block)
+
+
 def everything(turn):
     plain()
+    without_the_gil()
+    in_a_thread_of_c()
+    sorted([turn], key=lambda _: len(bytearray(size())))
     made = Made()
     sorted([made, Made()])
     _ = made.other
@@ -124,15 +151,32 @@ def everything(turn):
     compiled_anew(turn)
 
 
-def main():
-    turns = int(sys.argv[1])
-    threads = [threading.Thread(target=lambda: [everything(turn) for turn in range(turns)]) for _ in range(2)]
-    for turn in range(turns):
-        everything(turn)
+def at_once(work, count):
+    threads = [threading.Thread(target=work) for _ in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def with_pauses(turns, ended):
+    turn = 0
+    while not ended.is_set():
+        everything(turn % turns)
+        turn += 1
+        time.sleep(0.01)
+
+
+def main():
+    turns = int(sys.argv[1])
+    if len(sys.argv) > 3:
+        ended = threading.Event()
+        threading.Thread(target=lambda: sys.stdin.read() or ended.set()).start()
+        at_once(lambda: with_pauses(turns, ended), 3)
+    else:
+        for turn in range(turns):
+            everything(turn)
+        at_once(lambda: [everything(turn) for turn in range(turns)], 2)
     Path(sys.argv[2]).write_text(json.dumps(truth))
 
 

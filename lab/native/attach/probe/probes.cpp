@@ -40,9 +40,7 @@ int load(const std::vector<bpf_insn> &code) {
     attributes.insns = reinterpret_cast<uint64_t>(code.data());
     attributes.insn_cnt = static_cast<uint32_t>(code.size());
     attributes.license = reinterpret_cast<uint64_t>("Dual MIT/GPL");
-    const int program = bpf(BPF_PROG_LOAD, attributes);
-    if (program < 0) throw AttachFailure("bpf", errno);
-    return program;
+    return bpf(BPF_PROG_LOAD, attributes);
 }
 
 template <class Memory>
@@ -61,7 +59,7 @@ uint32_t uprobe_type() {
 
 } // namespace
 
-Probes::Probes(pid_t process, std::vector<ProbePlace> places) {
+Probes::Probes(pid_t process, std::vector<ProbePlace> places, const PythonPlaces *python) {
     const uint32_t type = uprobe_type();
     if (places.size() > kMostProbes) places.resize(kMostProbes);
     const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
@@ -72,9 +70,13 @@ Probes::Probes(pid_t process, std::vector<ProbePlace> places) {
         state_ = map_memory<ProbeState>(state_map_, kPage, PROT_READ | PROT_WRITE, 0);
         consumed_ = map_memory<uint64_t>(ring_map_, kPage, PROT_READ | PROT_WRITE, 0);
         produced_ = map_memory<unsigned char>(ring_map_, kPage + 2 * kRingBytes, PROT_READ, kPage);
+        sampling_map_ = make_map(BPF_MAP_TYPE_PROG_ARRAY, sizeof(uint32_t), sizeof(uint32_t), 1, 0);
+        load_sampling(python);
         for (uint32_t probe = 0; probe < places.size(); ++probe) {
             const ProbePlace &place = places[probe];
-            programs_.push_back(load(assemble_probe(probe, place.kind, state_map_, ring_map_)));
+            const int program = load(assemble_probe(probe, place.kind, state_map_, sampling_map_));
+            if (program < 0) throw AttachFailure("bpf", errno);
+            programs_.push_back(program);
             holders_.push_back(std::make_unique<Holder>(
                 Holder::Probe{process, type, place.file, place.offset, programs_.back()}));
         }
@@ -83,6 +85,21 @@ Probes::Probes(pid_t process, std::vector<ProbePlace> places) {
         throw;
     }
     static_assert(sizeof(ProbeState) <= kPage);
+}
+
+// With what reads Python's frames, if the kernel takes that.
+void Probes::load_sampling(const PythonPlaces *python) {
+    int program = python != nullptr ? load(assemble_sampling(state_map_, ring_map_, python)) : -1;
+    reads_python_ = program >= 0;
+    if (program < 0) program = load(assemble_sampling(state_map_, ring_map_, nullptr));
+    if (program < 0) throw AttachFailure("bpf", errno);
+    programs_.push_back(program);
+    uint32_t place = 0;
+    bpf_attr attributes{};
+    attributes.map_fd = static_cast<uint32_t>(sampling_map_);
+    attributes.key = reinterpret_cast<uint64_t>(&place);
+    attributes.value = reinterpret_cast<uint64_t>(&program);
+    if (bpf(BPF_MAP_UPDATE_ELEM, attributes) != 0) throw AttachFailure("bpf", errno);
 }
 
 Probes::~Probes() {
@@ -96,6 +113,7 @@ void Probes::close_all() {
     if (produced_ != nullptr) ::munmap(produced_, kPage + 2 * kRingBytes);
     if (consumed_ != nullptr) ::munmap(consumed_, kPage);
     if (state_ != nullptr) ::munmap(state_, kPage);
+    if (sampling_map_ >= 0) ::close(sampling_map_);
     if (ring_map_ >= 0) ::close(ring_map_);
     if (state_map_ >= 0) ::close(state_map_);
 }
@@ -130,7 +148,11 @@ void Probes::sample(double chance) noexcept {
     __atomic_store_n(&state_->chance, static_cast<uint64_t>(chance * 0x1p32), __ATOMIC_RELAXED);
 }
 
-void Probes::drain(const std::function<void(const ProbeSample &)> &take) {
+void Probes::main_thread(uint64_t id) noexcept {
+    __atomic_store_n(&state_->main_thread, id, __ATOMIC_RELAXED);
+}
+
+void Probes::drain(std::vector<ProbeSample> &to) {
     const unsigned char *data = produced_ + kPage;
     const uint64_t end = __atomic_load_n(reinterpret_cast<uint64_t *>(produced_), __ATOMIC_ACQUIRE);
     uint64_t at = *consumed_;
@@ -139,8 +161,9 @@ void Probes::drain(const std::function<void(const ProbeSample &)> &take) {
         const uint32_t head = __atomic_load_n(reinterpret_cast<const uint32_t *>(record), __ATOMIC_ACQUIRE);
         if ((head & BPF_RINGBUF_BUSY_BIT) != 0) break; // still being written
         const uint32_t length = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
-        if ((head & BPF_RINGBUF_DISCARD_BIT) == 0 && length >= sizeof(ProbeSample)) {
-            take(*reinterpret_cast<const ProbeSample *>(record + BPF_RINGBUF_HDR_SZ));
+        if ((head & BPF_RINGBUF_DISCARD_BIT) == 0 && length >= kPlainSample) {
+            std::memcpy(&to.emplace_back(), record + BPF_RINGBUF_HDR_SZ,
+                        std::min<size_t>(length, sizeof(ProbeSample)));
         }
         at += (BPF_RINGBUF_HDR_SZ + length + 7) & ~UINT64_C(7);
         __atomic_store_n(consumed_, at, __ATOMIC_RELEASE);

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,8 +23,9 @@ struct ProbePlace {
 // ends it.
 class Probes {
   public:
-    // Loads the programs. Throws AttachFailure.
-    Probes(pid_t process, std::vector<ProbePlace> places);
+    // Loads the programs. `python`: samples have the frames of this interpreter, if the kernel takes the
+    // program that reads them; null: they have none. Throws AttachFailure.
+    Probes(pid_t process, std::vector<ProbePlace> places, const PythonPlaces *python = nullptr);
     ~Probes();
     Probes(const Probes &) = delete;
     Probes &operator=(const Probes &) = delete;
@@ -44,18 +44,27 @@ class Probes {
     [[nodiscard]] uint64_t samples() const noexcept { return read(state_->samples); }
     [[nodiscard]] uint64_t lost() const noexcept { return read(state_->lost); }
 
-    // Passes on the samples that have been taken since the last call.
-    void drain(const std::function<void(const ProbeSample &)> &take);
+    [[nodiscard]] bool reads_python() const noexcept { return reads_python_; }
+    // CPU time that reading Python's frames took the process.
+    [[nodiscard]] uint64_t python_ns() const noexcept { return read(state_->python_ns); }
+    // What Python takes for the id of the first thread, where it is not its own.
+    void main_thread(uint64_t id) noexcept;
+
+    // Appends the samples that have been taken since the last call.
+    void drain(std::vector<ProbeSample> &to);
 
   private:
     static uint64_t read(const uint64_t &value) noexcept { return __atomic_load_n(&value, __ATOMIC_RELAXED); }
+    void load_sampling(const PythonPlaces *python);
     void close_all();
 
     std::vector<int> programs_;
     std::vector<std::unique_ptr<Holder>> holders_;
     bool set_ = false;
+    bool reads_python_ = false;
     int state_map_ = -1;
     int ring_map_ = -1;
+    int sampling_map_ = -1; // has the program that samples
     ProbeState *state_ = nullptr;
     uint64_t *consumed_ = nullptr;      // a page of its own
     unsigned char *produced_ = nullptr; // the page of the producer's position; then the data, twice

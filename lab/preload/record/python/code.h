@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "python/layout.h"
+#include "reap_python.h"
 
 namespace reap::preload {
+
+using format::PythonLayout;
 
 // Tells code from other code that later comes to lie at its address.
 struct CodeIdentity {

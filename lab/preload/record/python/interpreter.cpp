@@ -12,8 +12,6 @@
 namespace reap::preload {
 namespace {
 
-constexpr uint64_t kObjectType = 8;
-
 // A word of memory that may not be mapped.
 bool read_word(uint64_t address, uint64_t &value) noexcept {
     iovec to{&value, sizeof value};
@@ -30,8 +28,7 @@ bool read_current(const PythonLayout &at, uint64_t state, uint64_t &frame) noexc
 }
 
 bool is_of_c(const PythonLayout &at, uint64_t frame) noexcept {
-    constexpr uint8_t kOwnedByC = 3;
-    return *reinterpret_cast<const uint8_t *>(frame + at.frame_owner) == kOwnedByC;
+    return *reinterpret_cast<const uint8_t *>(frame + at.frame_owner) == format::kPythonOwnedByC;
 }
 
 PythonFrame frame_at(const PythonLayout &at, uint64_t frame, uint64_t call, bool entry) noexcept {
@@ -77,7 +74,7 @@ bool PythonInterpreter::look_at(const link_map *module) noexcept {
     const auto *version = static_cast<const uint64_t *>(exported(module, "Py_Version"));
     if (version == nullptr || exported(module, "_PyEval_EvalFrameDefault") == nullptr) return false;
     version_ = *version;
-    layout_ = python_layout(version_);
+    layout_ = format::python_layout(version_);
     this_thread_ =
         reinterpret_cast<void *(*)()>(const_cast<void *>(exported(module, "PyGILState_GetThisThreadState")));
     initialized_ = reinterpret_cast<int (*)()>(const_cast<void *>(exported(module, "Py_IsInitialized")));
@@ -144,14 +141,14 @@ bool PythonInterpreter::check_code(uint64_t frame) const noexcept {
     uint64_t word = 0;
     uint64_t code = 0;
     uint64_t type = 0;
-    if (!read_word(frame + at.frame_code, code) || !read_word(code + kObjectType, type) ||
+    if (!read_word(frame + at.frame_code, code) || !read_word(code + format::kPythonObjectType, type) ||
         type != reinterpret_cast<uint64_t>(code_type_))
         return false;
     const uint16_t names[] = {at.code_filename, at.code_qualname};
     for (const uint16_t name : names) {
         uint64_t text = 0;
         uint64_t text_type = 0;
-        if (!read_word(code + name, text) || !read_word(text + kObjectType, text_type) ||
+        if (!read_word(code + name, text) || !read_word(text + format::kPythonObjectType, text_type) ||
             text_type != reinterpret_cast<uint64_t>(text_type_))
             return false;
     }

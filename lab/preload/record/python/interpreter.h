@@ -6,20 +6,13 @@
 #include <link.h>
 
 #include "python/code.h"
-#include "python/layout.h"
+#include "reap_python.h"
 
 namespace reap::preload {
 
 inline constexpr size_t kMostPythonFrames = 128;
 
-// A Python function that a thread executes.
-struct PythonFrame {
-    uint64_t frame;
-    uint64_t code;
-    uint64_t instruction;
-    uint64_t call; // in the C stack frame of the interpreter's call that executes it; 0: not known
-    bool entry;    // C called it: its caller is executed by another call of the interpreter
-};
+using format::PythonFrame;
 
 enum class PythonStatus : uint8_t {
     Absent,    // none was found

@@ -36,14 +36,15 @@ uint32_t Image::add_python(ThreadState &thread, uint32_t native) noexcept {
 uint32_t Image::merge_python(const KnownPython &known, uint32_t native) noexcept {
     uint64_t frames[kMaxFrames];
     uint64_t begins[kMaxFrames];
-    PythonRange ranges[kMaxFrames];
+    format::PythonRange ranges[kMaxFrames];
     const size_t count = unwinder_.walk(frames, kMaxFrames, begins);
     uint32_t same = 0;
     for (size_t left = count; left != 0; --left) same = intern_edge(same, frames[left - 1]);
-    if (same != native || !place_python(known.current, known.count, begins, count, ranges)) return native;
+    if (same != native || !format::place_python(known.current, known.count, begins, count, ranges))
+        return native;
     uint32_t id = 0;
     for (size_t left = count; left-- != 0;) {
-        const PythonRange range = ranges[left];
+        const format::PythonRange range = ranges[left];
         if (range.end == 0) {
             id = intern_edge(id, frames[left]);
         } else {

@@ -84,17 +84,4 @@ class PythonStacks {
     PythonLocations locations_;
 };
 
-// Where Python functions are in a native stack: for each native frame, innermost first, the functions that it
-// executes, as a range of `python`; empty for frames that are no call of the interpreter.
-struct PythonRange {
-    uint8_t begin;
-    uint8_t end;
-};
-
-// Finds them by addresses: what belongs to a call of the interpreter lies in its frame on the C stack.
-// `begins` are the stack pointers at which the native frames begin. False if the two stacks do not fit
-// together, as where a library switches C stacks in its own way.
-bool place_python(const PythonFrame *python, size_t python_count, const uint64_t *begins, size_t count,
-                  PythonRange *ranges) noexcept;
-
 } // namespace reap::preload

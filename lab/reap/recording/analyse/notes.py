@@ -51,6 +51,8 @@ def missing(recording: native.Recording) -> list[str]:
 _UNKNOWN_CODE = {
     native.UNKNOWN_VERSION: "this version is not known",
     native.UNKNOWN_MEMORY: "its memory does not look as that of this version should",
+    native.UNKNOWN_KERNEL: "the kernel does not take the program that reads its frames",
+    native.UNKNOWN_ACCESS: "its memory may be read by root alone, or with CAP_SYS_PTRACE",
 }
 
 
@@ -80,7 +82,8 @@ def _attached(header: native.Header) -> list[str]:
         said.append(f"{seen.lost} samples were lost, as there was no room: the others stand for them.")
     if seen.broken:
         said.append(
-            f"{seen.broken} stacks are incomplete: deeper than 16 KiB, or through code without unwind tables."
+            f"{seen.broken} stacks are incomplete: deeper than 16 KiB or 160 Python functions, or through "
+            "code without unwind tables."
         )
     return said
 

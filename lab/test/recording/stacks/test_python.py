@@ -1,52 +1,23 @@
 """Stacks have Python functions in place of the interpreter's calls, exactly those that run."""
 
 import json
-from pathlib import Path
 
 import pytest
+from lab.test.recording.stacks.interpreters import INTERPRETERS, PYTHON, interpreter, python_frames
 from programs import reap
 from recorded import TARGETS, recorded, target
 
 import reap as package
 
-PYTHON = "/usr/bin/python3"
 TURNS = 12
-
-KEPT = Path(__file__).parents[4] / "build" / "interpreters"
-"""Where setup/interpreters puts those that this system does not have."""
-LIBRARIES = KEPT / "3.13/usr/lib/x86_64-linux-gnu"
-INTERPRETERS = {
-    "own": ([PYTHON], {}),
-    "3.12": (
-        [str(KEPT / "3.12/bin/python3.12")],
-        {"LD_LIBRARY_PATH": str(KEPT / "3.12"), "PYTHONHOME": str(KEPT / "3.12")},
-    ),
-    "3.13": (
-        [
-            *(str(LIBRARIES / "ld-linux-x86-64.so.2"), "--library-path", str(LIBRARIES)),
-            str(KEPT / "3.13/usr/bin/python3.13"),
-        ],
-        {"PYTHONHOME": str(KEPT / "3.13/usr")},
-    ),
-}
 NAMED = ["own", "3.12"]
 """Those whose native functions have names: another's loader runs the third, in whose place they are."""
-
-
-def python_frames(stacks, row):
-    """The lines of Python in a stack, innermost first."""
-    frames = zip(stacks["frames"][row], stacks["locations"][row], strict=True)
-    return [
-        [function, where] for function, where in frames if where.rpartition(":")[0].endswith((".py", ">"))
-    ]
 
 
 @pytest.fixture(scope="module", params=INTERPRETERS)
 def run(tmp_path_factory, request):
     """What the program says of its own stacks, and its recording."""
-    command, variables = INTERPRETERS[request.param]
-    if not all(Path(word).exists() for word in command if word.startswith("/")):
-        pytest.skip(f"setup/interpreters could not get CPython {request.param}")
+    command, variables = interpreter(request.param)
     folder = tmp_path_factory.mktemp("python")
     file = folder / "truth.json"
     words = [*command, str(TARGETS / "python_stacks.py"), str(TURNS), str(file)]
