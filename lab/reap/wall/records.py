@@ -76,7 +76,7 @@ class Waiting(Record):
     idle: float | None = None
     """Seconds in which no thread ran or waited for a processor; None where that is not known."""
     turns: int = 0
-    """How many threads of a process ran in turn, never two at once; 0 where none did."""
+    """How many threads of a process had work, and ran in turn on one core's time; 0 where none did."""
     polls: int = 0
     """How often the state of all threads was sampled."""
 

@@ -232,7 +232,7 @@ def _wall(
         requests=facts.requests(calls, profile) if calls and profile else Requests(),
         faults=facts.faults(calls or seen, minor=outcome.minor_faults, major=outcome.major_faults),
         calls=facts.calls(calls) if calls else None,
-        waiting=facts.waiting(seen, outcome.wall_ns * 1e-9),
+        waiting=facts.waiting(seen, outcome.wall_ns * 1e-9, outcome.cpu_ns * 1e-9),
         resident=facts.resident(seen, peak=outcome.peak_resident),
         collections=facts.collectors(rows, _PERIOD),
         slab=facts.slab(rows, growth=growth, names=seen.sources().kernel_names),

@@ -168,7 +168,7 @@ def guessed_requests(connections: int, reads: int, allocations: int) -> Requests
     return Requests(allocations=allocations)
 
 
-def waiting(watched: native.Watched, wall_seconds: float) -> Waiting | None:
+def waiting(watched: native.Watched, wall_seconds: float, cpu_seconds: float) -> Waiting | None:
     """Thread-seconds by what was waited for; None where nobody looked."""
     totals = watched.totals()
     if totals.polls == 0:
@@ -180,7 +180,7 @@ def waiting(watched: native.Watched, wall_seconds: float) -> Waiting | None:
         seconds[kind] += count
         if kind == "lock" and by_allocator:
             seconds["allocator_lock"] += count
-    turns = in_turn(watched)
+    turns = in_turn(watched, cpu_seconds / wall_seconds if wall_seconds > 0 else 0.0)
     if (by_turns := turns.waits - seconds["lock"]) > 0:  # the rest are semaphores and conditions
         seconds["lock"] += by_turns
         seconds["other"] = max(0, seconds["other"] - by_turns)

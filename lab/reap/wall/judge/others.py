@@ -103,8 +103,9 @@ def own_lock(facts: WallFacts) -> Suspicion | None:
         said += f", its allocator {units.count(futex.by_allocator)}"
     if known is None:
         said += "; the owner of the lock is unknown, and may be the allocator"
-    if facts.wall.waiting is not None and facts.wall.waiting.turns:
-        said += f". {facts.wall.waiting.turns} threads had work, and never ran two at once, as under one lock"
+    turns = facts.wall.waiting.turns if facts.wall.waiting else 0
+    if turns:
+        said += f". {turns} threads had work, and used the time of one core together, as under one lock"
     return Suspicion(
         cause="a lock of its own",
         weight=part if known is not None else part / 2,
