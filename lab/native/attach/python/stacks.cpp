@@ -1,6 +1,8 @@
 #include "attach/python/stacks.h"
 
 #include <cstring>
+#include <optional>
+#include <utility>
 
 namespace reap::native {
 namespace {
@@ -53,43 +55,46 @@ void place_by_owners(const ProbeSample &sample, const std::vector<const SampledF
 } // namespace
 
 PythonStacks::PythonStacks(Target &target, bool wanted) : process_(target.process()) {
-    if (wanted) python_ = find_python(target);
-    if (python_ && !python_->unknown) codes_ = std::make_unique<PythonCodes>(*python_, process_);
+    if (!wanted) return;
+    std::optional<PythonInterpreter> found = find_python(target);
+    if (!found) return;
+    python_ = std::move(*found);
+    if (!python_.unknown) codes_ = std::make_unique<PythonCodes>(python_, process_);
 }
 
 const PythonPlaces *PythonStacks::places() const noexcept {
-    return codes_ != nullptr ? &python_->places : nullptr;
+    return codes_ != nullptr ? &python_.places : nullptr;
 }
 
 void PythonStacks::refuse(reap_unknown_code why) noexcept {
     if (codes_ == nullptr) return;
     codes_.reset();
-    python_->unknown = why;
+    python_.unknown = why;
 }
 
 uint64_t PythonStacks::main_thread() const {
-    return codes_ != nullptr ? kept_main_thread(*python_, process_) : 0;
+    return codes_ != nullptr ? kept_main_thread(python_, process_) : 0;
 }
 
 void PythonStacks::see(const ProbeSample &sample) {
     if (codes_ == nullptr) return;
     for (uint32_t at = 0; at < sample.python_count; ++at) {
-        if (!is_of_c(python_->places.layout, sample.python[at])) (void)codes_->find(sample.python[at]);
+        if (!is_of_c(python_.places.layout, sample.python[at])) (void)codes_->find(sample.python[at]);
     }
     if (codes_->refused()) refuse(REAP_UNKNOWN_MEMORY);
 }
 
 void PythonStacks::note(AttachedRecording &recording) {
-    if (noted_ || !python_ || !python_->unknown) return;
+    if (noted_ || !python_.unknown) return;
     noted_ = true;
-    recording.note_python(python_->version, *python_->unknown);
+    recording.note_python(python_.version, *python_.unknown);
 }
 
 const std::vector<uint64_t> &PythonStacks::merge(const ProbeSample &sample, const Unwinder::Stack &stack,
                                                  AttachedRecording &recording) {
     note(recording);
     if (codes_ == nullptr || sample.python_count == 0) return stack.callers;
-    const format::PythonLayout &layout = python_->places.layout;
+    const format::PythonLayout &layout = python_.places.layout;
     sampled_.clear();
     frames_.clear();
     for (uint32_t at = 0; at < sample.python_count; ++at)
@@ -120,7 +125,7 @@ uint64_t PythonStacks::location(const SampledFrame &frame, AttachedRecording &re
     const uint32_t line = code != nullptr ? code->line_of(frame.instruction) : 0;
     const auto [known, fresh] = locations_.try_emplace({code, line}, 0);
     if (fresh) {
-        static const PythonCode gone{.function = "(unknown Python function)"};
+        static const PythonCode gone{0, 0, "(unknown Python function)", {}, {}};
         const PythonCode &named = code != nullptr ? *code : gone;
         known->second = recording.python(named.function, named.file, line);
     }

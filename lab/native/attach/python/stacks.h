@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,7 +40,7 @@ class PythonStacks {
     uint64_t location(const SampledFrame &frame, AttachedRecording &recording);
 
     pid_t process_;
-    std::optional<PythonInterpreter> python_;
+    PythonInterpreter python_;           // of no version where the process runs none
     std::unique_ptr<PythonCodes> codes_; // null: stacks have no functions
     bool noted_ = false;
     std::vector<const SampledFrame *> sampled_;
