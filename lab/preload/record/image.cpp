@@ -345,7 +345,7 @@ bool Image::may_lend(const ThreadState &thread) const noexcept {
     return lending && (begins || thread.phase == Phase::Ended);
 }
 
-bool Image::lends(ThreadState &thread) noexcept {
+bool Image::lends(ThreadState &thread) const noexcept {
     if (thread.phase == Phase::Ended) return true;
     if (!may_lend(thread)) return false;
     ++thread.borrowed_calls;

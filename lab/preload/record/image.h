@@ -35,7 +35,7 @@ class Image {
     // that has made few calls, as counters of its own take a page of the file, and while that is allocated
     // threads that begin wait for the lock of the process's mappings. A new one keeps them when it takes a
     // sample, so that all its events are in one stream.
-    [[nodiscard]] bool lends(ThreadState &thread) noexcept;
+    [[nodiscard]] bool lends(ThreadState &thread) const noexcept;
     // The same, in triage, before it is done.
     [[nodiscard]] bool may_lend(const ThreadState &thread) const noexcept;
     // The call has ended; `before` is the phase in which the thread made it.
