@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <optional>
-#include <utility>
 
 namespace reap::native {
 namespace {
@@ -58,7 +57,7 @@ PythonStacks::PythonStacks(Target &target, bool wanted) : process_(target.proces
     if (!wanted) return;
     std::optional<PythonInterpreter> found = find_python(target);
     if (!found) return;
-    python_ = std::move(*found);
+    python_ = *found;
     if (!python_.unknown) codes_ = std::make_unique<PythonCodes>(python_, process_);
 }
 
