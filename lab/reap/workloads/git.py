@@ -110,7 +110,8 @@ def _fetch_commit(source: Git, clone: Path) -> None:
             else "correct the card's commit",
         )
     if any(words in said for words in _DAMAGED):
-        raise _wrong(source, origin, said)
+        mend = f"clone that repository again (git -C {origin} fsck says what is damaged), or unset {VARIABLE}"
+        raise _wrong(source, origin, said, mend if origin != source.git else "do not use that repository")
     raise UnreachableError(
         f"the source of {_name(source)} cannot be fetched from {origin}: {said}",
         f"check the network; or clone it elsewhere (git clone --bare {source.git}) into a folder, "
@@ -120,18 +121,19 @@ def _fetch_commit(source: Git, clone: Path) -> None:
 
 def _require_commit(source: Git, clone: Path) -> None:
     """Compares the names, and lets git hash all objects again."""
+    again = f"rm -r {clone}, and repeat"
     head = _git(source, "-C", str(clone), "rev-parse", "--verify", "HEAD^{commit}", must=False)
     if head.stdout.strip() != source.commit:
-        raise _wrong(source, str(clone), f"HEAD is {head.stdout.strip() or 'no commit'}")
+        raise _wrong(source, clone, f"HEAD is {head.stdout.strip() or 'no commit'}", again)
     proved = _git(source, "-C", str(clone), "fsck", "--no-dangling", "--no-progress", must=False)
     if proved.returncode != 0:
-        raise _wrong(source, str(clone), " ".join(proved.stderr.split())[-300:])
+        raise _wrong(source, clone, " ".join(proved.stderr.split())[-300:], again)
 
 
-def _wrong(source: Git, where: str, said: str) -> ReapError:
+def _wrong(source: Git, where: object, said: str, hint: str) -> ReapError:
     return ReapError(
         f"the source of {_name(source)} in {where} is not commit {source.commit}: its hash differs ({said})",
-        f"rm -r {where}, and repeat" if where != source.git else "do not use that repository",
+        hint,
     )
 
 

@@ -157,8 +157,9 @@ def test_a_repository_that_serves_another_content_for_a_hash(theirs, tmp_path):
     content = loose(in_git(bare, "rev-parse", "HEAD")).read_bytes()
     loose(theirs.commit).chmod(0o644)
     loose(theirs.commit).write_bytes(content)
-    with pytest.raises(ReapError, match=f"is not commit {theirs.commit}: its hash differs"):
+    with pytest.raises(ReapError, match=f"is not commit {theirs.commit}: its hash differs") as caught:
         git.fetch(theirs, tmp_path / "cache")
+    assert "rm " not in caught.value.hint, "the repository is the user's"
     assert list((tmp_path / "cache").iterdir()) == []
 
 
