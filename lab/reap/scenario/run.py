@@ -4,7 +4,6 @@ The programs and their remedies are data, `NAME.c` and `NAME.toml`, in the folde
 file.
 """
 
-import hashlib
 import os
 import subprocess
 import tempfile
@@ -20,6 +19,7 @@ from reap.allocators import catalog
 from reap.allocators.records import Allocator
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import digest_of
 from reap.base.text import did_you_mean
 from reap.launch import spawn
 from reap.launch.host import machine
@@ -65,7 +65,7 @@ def named(name: str) -> Scenario:
 def build(name: str, cache_folder: Path) -> str:
     """The program of a scenario, compiled into the cache unless it is there. Throws ReapError."""
     source = _FOLDER / f"{name}.c"
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+    digest = digest_of(source)[:12]
     target = cache_folder / f"{name}-{digest}"
     if target.is_file():
         return str(target)

@@ -4,7 +4,6 @@ Called by name through Dask, so that workers need the same Reap; arguments and r
 """
 
 import errno
-import hashlib
 import os
 import platform
 import shutil
@@ -22,6 +21,7 @@ import reap
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
+from reap.base.files import digest_of
 from reap.base.records import decode
 from reap.compare.levels import run as levels
 from reap.doctor import run as doctor
@@ -231,4 +231,4 @@ def _origin(name: str) -> str:
     origin = catalog.with_package(found).origin
     if not found.library:
         return origin
-    return f"{origin}, {hashlib.sha256(Path(found.library).read_bytes()).hexdigest()[:_DIGITS]}"
+    return f"{origin}, {digest_of(Path(found.library))[:_DIGITS]}"

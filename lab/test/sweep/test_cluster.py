@@ -114,7 +114,7 @@ def test_what_fails_on_a_worker_is_named_with_worker_and_cell(four, tmp_path):
 
 @pytest.fixture
 def full(tmp_path):
-    """A folder of a disk that has no room."""
+    """A folder on a full disk."""
     disk = tmp_path / "full"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "none", disk]

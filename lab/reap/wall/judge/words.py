@@ -67,11 +67,12 @@ def nothing(facts: WallFacts) -> str:
             "recognised."
         )
     waits = "and it waits for nothing. Its time is its own work"
-    if facts.elapsed > 0 and facts.cpu / facts.elapsed < at.MOSTLY_BUSY:
-        part = units.percent(facts.cpu / facts.elapsed)
+    used = facts.cpu / facts.elapsed if facts.elapsed > 0 else 1.0
+    if used < at.MOSTLY_BUSY:
         waits = (
-            f"and no wait for a lock, a disk or the network takes much. It used {part} of the time of one "
-            "core; in the rest it slept, or waited for a processor. The time that it used is its own work"
+            f"and no wait for a lock, a disk or the network takes much. It used {units.percent(used)} of the "
+            "time of one core; in the rest it slept, or waited for a processor. The time that it used is its "
+            "own work"
         )
     return (
         f"{_REGIMES['not the wall']}: {units.percent(facts.memory_part)} of its CPU time goes to "
