@@ -29,6 +29,7 @@ from reap.experiment.runner import Listener
 from reap.sweep import analyse, cluster
 from reap.sweep.folder import SweepFolder, blocks
 from reap.sweep.records import Program, Sweep, SweepCell
+from reap.sweep.remote import MEASURE
 from reap.sweep.run import Driver
 
 CELLS = 10
@@ -155,7 +156,7 @@ async def serve(address: str, count: int, name: str, folder: str) -> None:
             address,
             nthreads=1,
             name=f"{name}-{number}",
-            resources={cluster.MEASURE: 1},
+            resources={MEASURE: 1},
             memory_limit=0,
             local_directory=folder,
             dashboard=False,

@@ -7,14 +7,13 @@ connections that workers have with the scheduler, which costs less than to gathe
 
 import contextlib
 import logging
-import os
 import queue
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -25,13 +24,10 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.records import decode
 from reap.sweep import staging, worker
 from reap.sweep.pool import Ended, Event, Left, Refused, allocators, met
-from reap.sweep.records import Block, Facts, Failed, Sweep
+from reap.sweep.records import Block, Facts, Sweep
+from reap.sweep.remote import MEASURE, TOPIC, Told, introduce, perform
 from reap.sweep.worker import Ask, Work
 
-MEASURE = "measure"
-"""The resource of which a worker has one, so that it runs one block at a time."""
-
-_TOPIC = "reap-sweep"
 _CONNECTING = 10.0
 """Seconds to wait for a scheduler."""
 _START = f"dask worker ADDRESS --nthreads 1 --resources {MEASURE}=1"
@@ -39,49 +35,6 @@ _ANY_PORT = {"dashboard_address": ":0"}
 """Of the scheduler's status page: the usual one may be taken."""
 _BATCH = 0.2
 """Seconds in which workers that join are met together."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a worker says when it joins."""
-
-    facts: bytes
-    measures: bool
-    lacking: list[str]
-
-
-def introduce(
-    ask: Ask,
-    names: Sequence[str],
-    digests: Sequence[str],
-    shared: bool,
-    dask_worker: Any,  # noqa: ANN401 - Dask gives it by its name
-) -> Told:
-    """Runs on a worker that joins: it says what it is and what it lacks, and keeps what it said."""
-    if shared:  # several workers of one machine: each has cores of its own
-        cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {cores[int(dask_worker.name) % len(cores)]})
-    known = ask(names, f"worker {dask_worker.name}")
-    worker.introduce(known)
-    return Told(known, MEASURE in dask_worker.state.total_resources, staging.lacking(digests))
-
-
-def perform(work: Work, sweep: str, cell: bytes, block: bytes) -> None:
-    """Runs a block on a worker, and sends what came of it."""
-    from distributed import get_worker
-
-    here = get_worker()
-    try:
-        run, line = work(cell, block)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the driver must hear of it
-        failed = Failed(
-            block=decode(block, Block),
-            worker=f"worker {here.name}",
-            problem=f"{type(error).__name__}: {error}",
-            hint="this is a bug in reap; please report it",
-        )
-        run, line = False, msgspec.json.encode(failed)
-    here.log_event(f"{_TOPIC}-{sweep}", (here.address, block, run, line))
 
 
 class Dask:
@@ -115,15 +68,15 @@ class Dask:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._joining: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._known: set[str] = set()
+        self._joins = threading.Lock()
         self._joined = self._met = 0
         self._futures: dict[tuple[str, str], Any] = {}
         self._begun = time.monotonic()
         # Workers are met on a thread of its own: while they say what they are, the others go on.
         self._meeting = ThreadPoolExecutor(1, thread_name_prefix="reap-meeting")
-        client.subscribe_topic(f"{_TOPIC}-{client.id}", self._hear)
+        client.subscribe_topic(f"{TOPIC}-{client.id}", self._hear)
         client.subscribe_topic("all", self._hear_of_workers)
-        for address in client.scheduler_info(n_workers=-1)["workers"]:
-            self._join(address)
+        self._look()
 
     def submit(self, address: str, cell: bytes, block: Block) -> None:
         """Submits a block to one worker, and to no other."""
@@ -133,7 +86,7 @@ class Dask:
             self._client.id,
             cell,
             msgspec.json.encode(block),
-            key=f"{_TOPIC}-{uuid.uuid4().hex}",  # the scheduler keeps what is before the digits for ever
+            key=f"{TOPIC}-{uuid.uuid4().hex}",  # the scheduler keeps what is before the digits for ever
             workers=[address],
             resources={MEASURE: 1},
             pure=False,
@@ -149,6 +102,8 @@ class Dask:
                 raise ReapError(
                     "the scheduler is gone", "start it again, and resume the sweep", ExitCode.FAILED
                 ) from None
+            if self._joined < self._expected:
+                self._look()
             return None
         if isinstance(event, Ended):
             self._futures.pop((event.address, event.block.id), None)
@@ -166,7 +121,7 @@ class Dask:
     def close(self) -> None:
         """Hears no more of the cluster."""
         with contextlib.suppress(Exception):  # it may be gone
-            self._client.unsubscribe_topic(f"{_TOPIC}-{self._client.id}")
+            self._client.unsubscribe_topic(f"{TOPIC}-{self._client.id}")
             self._client.unsubscribe_topic("all")
         self._meeting.shutdown(wait=False, cancel_futures=True)
 
@@ -182,13 +137,21 @@ class Dask:
                 self._known.discard(address)
                 self._events.put(Left(address))
 
+    def _look(self) -> None:
+        """Meets who is there. One that joined before the scheduler had the subscription was never told of."""
+        with contextlib.suppress(OSError):  # a scheduler that is gone closes the client
+            for address in self._client.scheduler_info(n_workers=-1)["workers"]:
+                self._join(address)
+
     def _join(self, address: str) -> None:
-        if address not in self._known:
+        with self._joins:  # the events come on a thread of the client's
+            if address in self._known:
+                return
             self._known.add(address)
             self._joined += 1
-            self._joining.put(address)
-            with contextlib.suppress(RuntimeError):  # it ends
-                self._meeting.submit(self._meet)
+        self._joining.put(address)
+        with contextlib.suppress(RuntimeError):  # it ends
+            self._meeting.submit(self._meet)
 
     def _meet(self) -> None:
         """Meets all workers that wait for it, and gives them what they lack of the plan's files."""
@@ -228,7 +191,7 @@ def _bound(client: Any) -> None:  # noqa: ANN401 - distributed is optional
     from reap.sweep.forgetting import Forgetting
 
     try:
-        client.register_plugin(Forgetting(_TOPIC))
+        client.register_plugin(Forgetting(TOPIC))
     except ImportError as error:
         raise ReapError(
             f"the scheduler cannot use reap {reap.__version__}: {error}",

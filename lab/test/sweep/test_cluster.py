@@ -73,6 +73,23 @@ def test_64_blocks_on_four_workers_give_the_intervals_of_one_after_another(four,
         assert there[key][1:] == pytest.approx(figures, rel=1e-12)
 
 
+def test_a_worker_is_met_that_joined_before_the_scheduler_had_the_subscription(tmp_path, monkeypatch):
+    """Once in CI: its scheduler knew of the worker, the driver did not, and nothing was run."""
+    with cluster.local(1) as (client, count):
+        told, hears = client.scheduler_info, client.subscribe_topic
+        nobody_yet = [{"workers": {}}]
+        monkeypatch.setattr(
+            client, "scheduler_info", lambda **options: nobody_yet.pop() if nobody_yet else told(**options)
+        )
+        monkeypatch.setattr(
+            client, "subscribe_topic", lambda topic, handler: topic == "all" or hears(topic, handler)
+        )
+        monkeypatch.setattr(client, "unsubscribe_topic", lambda _: None)
+        course = driven((client, count), tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=2)))
+    assert course.problems == []
+    assert len(ended(tmp_path / "s")) == 2
+
+
 def test_a_scheduler_keeps_nothing_of_rounds_that_ended(four, tmp_path):
     driven(four, tmp_path / "one", fakes.a_sweep(fakes.a_cell(rounds=8)))
     prefixes, *_ = four[0].run_on_scheduler(fakes.kept)
