@@ -162,12 +162,17 @@ class Dask:
                 new.append(self._joining.get_nowait())
         if not new:
             return
+        answers: dict[str, Any]
         begun = time.time()
-        answers = self._client.run(
-            introduce, self._ask, self._names, list(self._files), self._shared, workers=new, on_error="return"
-        )
-        ended = time.time()
-        self._stage(answers)
+        try:
+            answers = self._client.run(
+                introduce, self._ask, self._names, list(self._files), self._shared,
+                workers=new, on_error="return",
+            )  # fmt: skip
+            ended = time.time()
+            self._stage(answers)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the driver must not wait for them
+            answers, ended = dict.fromkeys(new, error), time.time()
         for address in new:
             self._events.put(_judged(address, answers.get(address), begun, ended))
             self._met += 1

@@ -90,6 +90,17 @@ def test_a_worker_is_met_that_joined_before_the_scheduler_had_the_subscription(t
     assert len(ended(tmp_path / "s")) == 2
 
 
+def test_workers_that_cannot_be_met_are_named_and_not_waited_for(tmp_path, monkeypatch):
+    def unreachable(*_, **__):
+        raise OSError("no route to it")
+
+    with cluster.local(1) as (client, count):
+        monkeypatch.setattr(client, "run", unreachable)
+        course = driven((client, count), tmp_path / "s", fakes.a_sweep(fakes.a_cell(rounds=2)))
+    assert any("is not used: OSError: no route to it" in each for each in course.problems)
+    assert ended(tmp_path / "s") == []
+
+
 def test_a_scheduler_keeps_nothing_of_rounds_that_ended(four, tmp_path):
     driven(four, tmp_path / "one", fakes.a_sweep(fakes.a_cell(rounds=8)))
     prefixes, *_ = four[0].run_on_scheduler(fakes.kept)
