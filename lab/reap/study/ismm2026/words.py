@@ -33,14 +33,17 @@ def _sentence(conclusion: Conclusion) -> str:
     claim = conclusion.claim.removesuffix(".")
     said = f"{claim}: nothing was measured that says anything of it."
     if conclusion.findings:
-        said = f"{claim}: {conclusion.standing} here. {_figures(conclusion.findings)}"
+        said = f"{claim}: {conclusion.standing} here. {figures(conclusion.findings)}"
     return f"{said} {conclusion.beside.words}" if conclusion.beside else said
 
 
-def _figures(findings: Sequence[Finding]) -> str:
+def figures(findings: Sequence[Finding]) -> str:
+    """Their mean with its interval and the extremes, or each of them where they are few."""
     ratios = [each.ratio.value for each in findings]
     if len(ratios) < statistics.LEAST_ROUNDS or findings[0].workload.startswith("mean"):
-        said = "; ".join(f"{each.figure} {units.ratio_with_interval(each.ratio)}" for each in findings)
+        said = "; ".join(
+            f"{each.workload}, {each.figure} {units.ratio_with_interval(each.ratio)}" for each in findings
+        )
         return f"Measured: {said}."
     middle = statistics.interval(ratios)
     return f"{len(ratios)} figures, mean {units.ratio_with_interval(middle)}, {span(findings)}."
