@@ -115,11 +115,12 @@ class PyWatched {
         return out;
     }
 
-    // (pid, polls, polls in which one thread ran, in which several did).
-    [[nodiscard]] std::vector<std::tuple<uint32_t, uint64_t, uint64_t, uint64_t>> processes() const {
-        std::vector<std::tuple<uint32_t, uint64_t, uint64_t, uint64_t>> out;
+    // (pid, polls, polls in which one thread ran, in which several did, in which others ran than before).
+    [[nodiscard]] std::vector<std::tuple<uint32_t, uint64_t, uint64_t, uint64_t, uint64_t>>
+    processes() const {
+        std::vector<std::tuple<uint32_t, uint64_t, uint64_t, uint64_t, uint64_t>> out;
         for (const auto &[pid, seen] : watched_.turns.processes()) {
-            out.emplace_back(pid, seen.polls, seen.alone, seen.several);
+            out.emplace_back(pid, seen.polls, seen.alone, seen.several, seen.changes);
         }
         return out;
     }

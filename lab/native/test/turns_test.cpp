@@ -30,6 +30,23 @@ TEST(Turns, AWaitCountsWhileAnotherThreadOfTheProcessRuns) {
     EXPECT_EQ(turns.threads().at({8, 3}).waited, 0u);
 }
 
+TEST(Turns, AChangeIsAnotherThreadThatRuns) {
+    Turns turns;
+    const auto poll = [&](bool first, bool second) {
+        turns.see(7, 1, first, !first);
+        turns.see(7, 2, second, !second);
+        turns.end_poll();
+        return turns.processes().at(7).changes;
+    };
+    EXPECT_EQ(poll(true, false), 0u);
+    EXPECT_EQ(poll(true, false), 0u);
+    EXPECT_EQ(poll(false, true), 1u);
+    EXPECT_EQ(poll(true, true), 1u); // the second still runs
+    EXPECT_EQ(poll(false, false), 1u);
+    EXPECT_EQ(poll(true, false), 1u); // and so did the first
+    EXPECT_EQ(poll(false, true), 2u);
+}
+
 TEST(Turns, ThreadsWithoutEndTakeNoMemoryWithoutEnd) {
     Turns turns;
     for (uint64_t thread = 0; thread < 70'000; ++thread) {
