@@ -4,11 +4,14 @@
 
 Each round starts a redis-server and lets redis-benchmark make the same requests twice, or a server in Python
 that answers with JSON: once as it is, once with reap attached for the whole time, in turns first. What counts
-is the CPU time of the server, so that other processes and reap's own share of the machine do not.
+is the CPU time of the server, so that other processes and reap's own share of the machine do not. Server and
+load share one core, and reap has the others: where two idle cores wake each other, a request costs up to half
+as much again, and whether they do changes with whatever else runs.
 """
 
 import contextlib
 import math
+import os
 import signal
 import socket
 import statistics
@@ -122,12 +125,13 @@ def cost(service: Service, pid: int, port: int) -> float:
     return (cpu_ns(pid) - before) / service.requests / 1000
 
 
-def attached_cost(service: Service, pid: int, port: int, folder: Path) -> float:
-    """The same with reap attached."""
+def attached_cost(service: Service, pid: int, port: int, folder: Path, cores: set[int]) -> float:
+    """The same with reap attached, which runs on these cores."""
     reap = Path(sys.executable).with_name("reap")
     file = folder / "server.reap"
     command = [str(reap), "record", "--pid", str(pid), "--seconds", "600", "-f", "-o", str(file)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        os.sched_setaffinity(process.pid, cores)
         while not file.exists() or file.stat().st_blocks < 2:
             time.sleep(0.05)
         time.sleep(1)  # it calibrates itself, and sets its probes
@@ -139,15 +143,19 @@ def attached_cost(service: Service, pid: int, port: int, folder: Path) -> float:
 def main() -> int:
     """Prints a line for each round; the exit code says whether the bar was held."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 8
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it, reap too
     service = PYTHON if "python" in sys.argv[2:] else REDIS
     ratios = []
+    first_core, *others = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {first_core})
     with tempfile.TemporaryDirectory(prefix="reap-bench-") as name:
         for number in range(rounds):
             port = free_port()
             with server(service, port) as pid:
+                os.sched_setaffinity(pid, {first_core})
                 service.load(port)  # its tables have grown
                 first = cost(service, pid, port) if number % 2 == 0 else 0.0
-                attached = attached_cost(service, pid, port, Path(name))
+                attached = attached_cost(service, pid, port, Path(name), set(others or [first_core]))
                 alone = first or cost(service, pid, port)
             ratios.append(attached / alone)
             print(

@@ -84,7 +84,7 @@ class Watch::Windows {
                 begin_window(end);
                 continue;
             }
-            probes_.remove();
+            remove_probes(end);
             read_window();
             recover();
             if (stopped()) break;
@@ -171,10 +171,24 @@ class Watch::Windows {
         double cost = static_cast<double>(probes_.samples()) * cost_.sample_ns +
                       static_cast<double>(probes_.python_ns());
         for (size_t i = 0; i < functions_.size(); ++i) {
-            cost += static_cast<double>(probes_.met(i)) *
-                    (functions_[i].emulated ? cost_.emulated_ns : cost_.stepped_ns);
+            cost += static_cast<double>(probes_.met(i)) * cost_of(i);
         }
-        return cost * 1e-9;
+        return cost * 1e-9 + uncounted_;
+    }
+
+    [[nodiscard]] double cost_of(size_t function) const {
+        return functions_[function].emulated ? cost_.emulated_ns : cost_.stepped_ns;
+    }
+
+    // What nobody counts while they are removed is guessed from the calls of the window, by the CPU time.
+    void remove_probes(const Reading &end) {
+        const double used = end.cpu - window_.begin.cpu;
+        probes_.remove([&](size_t function) {
+            if (used <= 0) return;
+            const double calls = static_cast<double>(window_.calls[function]) * (cpu() - end.cpu) / used;
+            uncounted_calls_ += calls;
+            uncounted_ += calls * cost_of(function) * 1e-9;
+        });
     }
 
     [[nodiscard]] uint64_t met() const {
@@ -370,7 +384,7 @@ class Watch::Windows {
         auto &seen = recording_->summary();
         seen.watched_ns = nanoseconds(until.time - start_);
         seen.watched_cpu_ns = nanoseconds(until.cpu - start_cpu_);
-        seen.calls = met();
+        seen.calls = met() + static_cast<uint64_t>(uncounted_calls_);
         seen.cost_ns = nanoseconds(until.spent);
         seen.lost = probes_.lost();
     }
@@ -399,6 +413,8 @@ class Watch::Windows {
     double flushed_ = 0;
     double set_cpu_ = 0; // where the counters stood when the probes were set
     double set_spent_ = 0;
+    double uncounted_ = 0; // CPU time, in seconds, ...
+    double uncounted_calls_ = 0;
     bool ended_ = false;
     bool executed_ = false; // another program: the functions are not mapped any more
     bool stopped_ = false;

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "attach/failure.h"
+#include "attach/probe/program.h"
 
 namespace reap::native {
 namespace {
@@ -21,14 +23,45 @@ constexpr char kRemove = 'R';
 // The descriptors of a holder, behind the standard ones.
 enum : int { kCommands = 3, kAnswers, kProgram, kFile, kUnused };
 
+constexpr char kPath[] = "/proc/self/fd/6";
+static_assert(kFile == 6);
+
+// What BPF_LINK_CREATE reads of a link to uprobes, which older headers lack.
+struct LinkAttributes {
+    uint32_t program;
+    uint32_t target;
+    uint32_t type;
+    uint32_t flags;
+    uint64_t path;
+    uint64_t offsets;
+    uint64_t reference_counters;
+    uint64_t cookies;
+    uint32_t count;
+    uint32_t uprobe_flags;
+    uint32_t process;
+    uint32_t unused;
+};
+
+int open_link(const Holder::Probe &probe, Holder::Answer &answer) {
+    LinkAttributes attributes{};
+    attributes.program = kProgram;
+    attributes.type = kUprobeMulti;
+    attributes.path = reinterpret_cast<uint64_t>(kPath);
+    attributes.offsets = reinterpret_cast<uint64_t>(&probe.offset);
+    attributes.count = 1;
+    attributes.process = static_cast<uint32_t>(probe.process);
+    const int link = static_cast<int>(syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes));
+    if (link < 0) answer = {errno, 1};
+    return link;
+}
+
 int open_event(const Holder::Probe &probe, Holder::Answer &answer) {
     perf_event_attr attributes{};
     attributes.size = sizeof attributes;
     attributes.type = probe.event_type;
-    attributes.config1 = reinterpret_cast<uint64_t>("/proc/self/fd/6"); // uprobe_path
-    static_assert(kFile == 6);
-    attributes.config2 = probe.offset; // probe_offset
-    attributes.disabled = 1;           // no records: the program says all
+    attributes.config1 = reinterpret_cast<uint64_t>(kPath); // uprobe_path
+    attributes.config2 = probe.offset;                      // probe_offset
+    attributes.disabled = 1;                                // no records: the program says all
     const int event = static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, probe.process, -1, -1, PERF_FLAG_FD_CLOEXEC));
     if (event < 0) {
@@ -55,18 +88,19 @@ int open_event(const Holder::Probe &probe, Holder::Answer &answer) {
     ::close_range(kUnused, ~0u, 0);
     const int nothing = ::open("/dev/null", O_RDWR);
     for (int standard = 0; standard <= STDERR_FILENO; ++standard) ::dup2(nothing, standard);
-    int event = -1;
+    int set = -1;
     char command = 0;
     while (::read(kCommands, &command, 1) == 1) {
         Holder::Answer answer;
-        if (command == kSet && event < 0) event = open_event(probe, answer);
-        if (command == kRemove && event >= 0) {
-            ::close(event);
-            event = -1;
+        if (command == kSet && set < 0)
+            set = probe.event_type == 0 ? open_link(probe, answer) : open_event(probe, answer);
+        if (command == kRemove && set >= 0) {
+            ::close(set);
+            set = -1;
         }
         if (::write(kAnswers, &answer, sizeof answer) != sizeof answer) break;
     }
-    ::close(event);
+    ::close(set);
     ::_exit(0);
 }
 

@@ -16,7 +16,7 @@ class Holder {
   public:
     struct Probe {
         pid_t process = 0;
-        uint32_t event_type = 0; // of the uprobe PMU
+        uint32_t event_type = 0; // of the uprobe PMU; 0: by a BPF link
         int file = -1;
         uint64_t offset = 0; // in the file
         int program = -1;    // a loaded BPF program
@@ -32,7 +32,8 @@ class Holder {
     Holder(const Holder &) = delete;
     Holder &operator=(const Holder &) = delete;
 
-    // Each waits for the kernel's grace periods: ask all holders first, and then for their answers.
+    // Each waits for the kernel's grace periods: ask all holders first, and then for their answers. Links are
+    // removed at the same time, events one after another: some 100 ms each.
     void ask(bool set) const;
     [[nodiscard]] Answer answer() const;
 

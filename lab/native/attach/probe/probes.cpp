@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -40,6 +44,7 @@ int load(const std::vector<bpf_insn> &code) {
     attributes.insns = reinterpret_cast<uint64_t>(code.data());
     attributes.insn_cnt = static_cast<uint32_t>(code.size());
     attributes.license = reinterpret_cast<uint64_t>("Dual MIT/GPL");
+    attributes.expected_attach_type = kUprobeMulti; // for an event it makes no difference
     return bpf(BPF_PROG_LOAD, attributes);
 }
 
@@ -48,6 +53,17 @@ Memory *map_memory(int descriptor, size_t length, int protection, size_t offset)
     void *memory = ::mmap(nullptr, length, protection, MAP_SHARED, descriptor, static_cast<off_t>(offset));
     if (memory == MAP_FAILED) throw AttachFailure("bpf", errno);
     return static_cast<Memory *>(memory);
+}
+
+// Whether BPF links set the probes. They are there since Linux 6.6, and until 6.10 met one thread alone.
+bool by_links() {
+    const char *asked = std::getenv("REAP_PROBES");
+    if (asked != nullptr && std::strcmp(asked, "events") == 0) return false;
+    utsname system{};
+    int major = 0;
+    int minor = 0;
+    if (::uname(&system) != 0 || std::sscanf(system.release, "%d.%d", &major, &minor) != 2) return false;
+    return major > 6 || (major == 6 && minor >= 10);
 }
 
 uint32_t uprobe_type() {
@@ -60,7 +76,8 @@ uint32_t uprobe_type() {
 } // namespace
 
 Probes::Probes(pid_t process, std::vector<ProbePlace> places, const PythonPlaces *python) {
-    const uint32_t type = uprobe_type();
+    by_events_ = !by_links();
+    const uint32_t type = by_events_ ? uprobe_type() : 0;
     if (places.size() > kMostProbes) places.resize(kMostProbes);
     const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
     (void)::setrlimit(RLIMIT_MEMLOCK, &unlimited); // kernels before 5.11 count maps against it
@@ -134,12 +151,23 @@ void Probes::set() {
     count(true);
 }
 
-void Probes::remove() {
+void Probes::remove(const std::function<void(size_t)> &removed) {
     if (!set_) return;
     count(false);
     set_ = false;
-    for (const auto &holder : holders_) holder->ask(false);
-    for (const auto &holder : holders_) (void)holder->answer();
+    if (!by_events_) {
+        for (const auto &holder : holders_) holder->ask(false);
+        for (const auto &holder : holders_) (void)holder->answer();
+        return;
+    }
+    std::vector<size_t> order(holders_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [this](size_t one, size_t other) { return met(one) > met(other); });
+    for (const size_t probe : order) {
+        holders_[probe]->ask(false);
+        (void)holders_[probe]->answer();
+        if (removed) removed(probe);
+    }
 }
 
 void Probes::count(bool on) noexcept { __atomic_store_n(&state_->counting, on ? 1 : 0, __ATOMIC_RELAXED); }

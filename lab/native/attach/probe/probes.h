@@ -1,9 +1,12 @@
-// Probes on functions of a running process: uprobes through perf_event_open, each with a BPF program.
+// Probes on functions of a running process: uprobes by BPF links, or on older kernels through
+// perf_event_open, each with a BPF program.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -32,8 +35,10 @@ class Probes {
 
     // Sets all probes; counting starts when the last is set. Takes some 10 ms. Throws AttachFailure.
     void set();
-    // Ends counting and removes all of them. Takes some 100 ms, most of it after the last is removed.
-    void remove();
+    // Ends counting and removes all of them. Links take some 20 ms, and then as long again. Events are
+    // removed one after another, each in some 100 ms in which the process meets it uncounted: the busiest
+    // first, and `removed` is called with each that is gone.
+    void remove(const std::function<void(size_t)> &removed = {});
 
     // Counting begins, or ends, at this moment.
     void count(bool on) noexcept;
@@ -61,6 +66,7 @@ class Probes {
     std::vector<int> programs_;
     std::vector<std::unique_ptr<Holder>> holders_;
     bool set_ = false;
+    bool by_events_ = false;
     bool reads_python_ = false;
     int state_map_ = -1;
     int ring_map_ = -1;

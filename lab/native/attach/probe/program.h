@@ -14,6 +14,7 @@
 namespace reap::native {
 
 inline constexpr size_t kMostProbes = 48;
+inline constexpr uint32_t kUprobeMulti = 48; // BPF_TRACE_UPROBE_MULTI, which older headers lack
 inline constexpr uint32_t kStackChunk = 512;
 inline constexpr uint32_t kStackChunks = 32;
 inline constexpr uint32_t kMostSampledFrames = 160;
