@@ -1,9 +1,10 @@
 """How often verdicts are right: programs of known cause and their twins, put to each verb again and again.
 
-.venv/bin/python lab/bench/truth.py FOLDER [--passes 10] [--hog] [--verbs wall,rss] [--only NAME,NAME]
+.venv/bin/python lab/bench/truth.py FOLDER [--passes 10] [--hog] [--verbs wall,rss] [--only NAME] [--scale 1]
 
 Results are appended to FOLDER/results.jsonl as they come, and one that is there is not rerun, so that
-a stopped bench resumes. `--hog` keeps one core busy meanwhile. Ends with the tables of docs/accuracy.md.
+a stopped bench resumes. `--hog` keeps one core busy meanwhile. `--only` takes several names with commas;
+`--scale` says how long programs run, in place of SCALES. Ends with the tables of docs/accuracy.md.
 Those that cannot be run here are named and not counted. The exit code says whether nothing was wrong.
 """
 
@@ -43,12 +44,12 @@ class Row(Record):
     said: str
 
 
-def put(verb: str, case: Case | settings.Setting, *, cured: bool) -> judge.Judged:
+def put(verb: str, case: Case | settings.Setting, scale: float | None, *, cured: bool) -> judge.Judged:
     """What came of asking a verb about a case."""
     if isinstance(case, settings.Setting):
         with tempfile.TemporaryDirectory(prefix="reap-truth-") as folder:
             return settings.of_tune(settings.search(case, Path(folder)), case)
-    scale = SCALES[verb]
+    scale = scale or SCALES[verb]
     with tempfile.TemporaryDirectory(prefix="reap-truth-") as folder:
         if verb == "rss" and case.rss:
             return judge.of_rss(asking.of_rss(case, scale, cured=cured), case.rss, cured=cured)
@@ -89,6 +90,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="Names of cases, with commas.")
     parser.add_argument("--passes", type=int, default=10)
     parser.add_argument("--hog", action="store_true")
+    parser.add_argument("--scale", type=float)
     parser.add_argument("--verbs", default=",".join(VERBS))
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -103,7 +105,7 @@ def main() -> int:
             ):
                 if (number, verb, case.name, cured) in known:
                     continue
-                judged = put(verb, case, cured=cured)
+                judged = put(verb, case, given.scale, cured=cured)
                 row = Row(
                     number=number,
                     verb=verb,

@@ -115,7 +115,7 @@ class PyWatched {
         return out;
     }
 
-    // (pid, polls, polls in which one thread ran, in which several did, in which others ran than before).
+    // (pid, polls, polls in which one thread ran, in which several did, in which another ran than before).
     [[nodiscard]] std::vector<std::tuple<uint32_t, uint64_t, uint64_t, uint64_t, uint64_t>>
     processes() const {
         std::vector<std::tuple<uint32_t, uint64_t, uint64_t, uint64_t, uint64_t>> out;

@@ -9,13 +9,6 @@ namespace {
 
 constexpr size_t kMostKept = 65536;
 
-// Both in order.
-bool have_one_in_common(const std::vector<uint64_t> &one, const std::vector<uint64_t> &other) {
-    return std::any_of(one.begin(), one.end(), [&](uint64_t thread) {
-        return std::binary_search(other.begin(), other.end(), thread);
-    });
-}
-
 } // namespace
 
 void Turns::end_poll() {
@@ -26,15 +19,13 @@ void Turns::end_poll() {
         ++process.polls;
         process.alone += running == 1 ? 1 : 0;
         process.several += running > 1 ? 1 : 0;
-        if (running != 0) {
-            std::vector<uint64_t> ran;
-            for (const Seen &seen : threads) {
-                if (seen.runs) ran.push_back(seen.thread);
-            }
-            std::sort(ran.begin(), ran.end());
-            std::vector<uint64_t> &last = ran_last_[pid];
-            process.changes += last.empty() || have_one_in_common(ran, last) ? 0 : 1;
-            last = std::move(ran);
+        if (running == 1) {
+            const uint64_t runs = std::find_if(threads.begin(), threads.end(), [](const Seen &seen) {
+                                      return seen.runs;
+                                  })->thread;
+            const auto [last, first] = ran_alone_.try_emplace(pid, runs);
+            process.changes += first || last->second == runs ? 0 : 1;
+            last->second = runs;
         }
         for (const Seen &seen : threads) {
             const std::pair key{pid, seen.thread};

@@ -12,7 +12,7 @@ struct ProcessTurns {
     uint64_t polls = 0;   // in which the process was seen
     uint64_t alone = 0;   // in which one of its threads ran, or was ready to
     uint64_t several = 0; // in which more did
-    uint64_t changes = 0; // in which none of those ran that ran when one did last
+    uint64_t changes = 0; // in which one ran, and another than when one did last
 };
 
 struct ThreadTurns {
@@ -43,7 +43,7 @@ class Turns {
     };
     std::map<uint32_t, std::vector<Seen>> seen_;
     std::map<uint32_t, ProcessTurns> processes_;
-    std::map<uint32_t, std::vector<uint64_t>> ran_last_; // by process, in order
+    std::map<uint32_t, uint64_t> ran_alone_; // by process, the last that did
     std::map<std::pair<uint32_t, uint64_t>, ThreadTurns> threads_;
 };
 

@@ -41,10 +41,11 @@ TEST(Turns, AChangeIsAnotherThreadThatRuns) {
     EXPECT_EQ(poll(true, false), 0u);
     EXPECT_EQ(poll(true, false), 0u);
     EXPECT_EQ(poll(false, true), 1u);
-    EXPECT_EQ(poll(true, true), 1u); // the second still runs
+    EXPECT_EQ(poll(true, true), 1u);
+    EXPECT_EQ(poll(false, true), 1u); // the last that ran alone
     EXPECT_EQ(poll(false, false), 1u);
-    EXPECT_EQ(poll(true, false), 1u); // and so did the first
-    EXPECT_EQ(poll(false, true), 2u);
+    EXPECT_EQ(poll(true, true), 1u);
+    EXPECT_EQ(poll(true, false), 2u);
 }
 
 TEST(Turns, ThreadsWithoutEndTakeNoMemoryWithoutEnd) {
