@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -60,9 +59,10 @@ bool by_links() {
     const char *asked = std::getenv("REAP_PROBES");
     if (asked != nullptr && std::strcmp(asked, "events") == 0) return false;
     utsname system{};
-    int major = 0;
-    int minor = 0;
-    if (::uname(&system) != 0 || std::sscanf(system.release, "%d.%d", &major, &minor) != 2) return false;
+    if (::uname(&system) != 0) return false;
+    char *end = nullptr;
+    const long major = std::strtol(system.release, &end, 10);
+    const long minor = *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0;
     return major > 6 || (major == 6 && minor >= 10);
 }
 

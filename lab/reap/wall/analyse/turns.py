@@ -19,7 +19,7 @@ sleeps, or is polled a moment later. Under a lock held for 1.3 ms it was 0.4, un
 _CHANGES = 0.05
 _FEWEST_CHANGES = 3
 """Threads that run in turn change in this part of the polls, and so often, at least: four under one lock did
-in 12 % and more. A thread that starts another and waits for its end has work before and after: two changes."""
+in 12 % and more. A thread that starts another and waits for its end works before and after: two changes."""
 _ONE_CORE = (0.8, 1.15)
 """The cores that they use together. Of a program that gets less, other programs may have the rest."""
 
