@@ -142,6 +142,7 @@ def test_one_that_ends_soon_takes_no_turns(tmp_path: Path) -> None:
 WORK = "import sys, time\nwhile time.process_time() < float(sys.argv[1]): pass"
 
 
+@pytest.mark.timed
 @pytest.mark.usefixtures("turns")
 def test_wall_time_is_that_of_its_own_turns() -> None:
     """One that does twice as much has twice as many turns, whatever the others do meanwhile."""
