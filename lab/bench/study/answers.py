@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from reap.study.ismm2026.words import figures
+from reap.study.judging import figures
 from reap.study.records import Conclusion, Study
 
 

@@ -58,6 +58,7 @@ class Watch::Windows {
         unwinder_.map(target_.files());
         if (!probes_.reads_python()) python_.refuse(REAP_UNKNOWN_KERNEL);
         probes_.main_thread(python_.main_thread());
+        uncounted_.resize(functions_.size());
         chance_ = kFirstChance;
         probes_.sample(chance_);
         probes_.set();
@@ -171,13 +172,10 @@ class Watch::Windows {
         double cost = static_cast<double>(probes_.samples()) * cost_.sample_ns +
                       static_cast<double>(probes_.python_ns());
         for (size_t i = 0; i < functions_.size(); ++i) {
-            cost += static_cast<double>(probes_.met(i)) * cost_of(i);
+            cost += (static_cast<double>(probes_.met(i)) + uncounted_[i]) *
+                    (functions_[i].emulated ? cost_.emulated_ns : cost_.stepped_ns);
         }
-        return cost * 1e-9 + uncounted_;
-    }
-
-    [[nodiscard]] double cost_of(size_t function) const {
-        return functions_[function].emulated ? cost_.emulated_ns : cost_.stepped_ns;
+        return cost * 1e-9;
     }
 
     // What nobody counts while they are removed is guessed from the calls of the window, by the CPU time.
@@ -185,15 +183,14 @@ class Watch::Windows {
         const double used = end.cpu - window_.begin.cpu;
         probes_.remove([&](size_t function) {
             if (used <= 0) return;
-            const double calls = static_cast<double>(window_.calls[function]) * (cpu() - end.cpu) / used;
-            uncounted_calls_ += calls;
-            uncounted_ += calls * cost_of(function) * 1e-9;
+            uncounted_[function] += static_cast<double>(window_.calls[function]) * (cpu() - end.cpu) / used;
         });
     }
 
     [[nodiscard]] uint64_t met() const {
         uint64_t calls = 0;
-        for (size_t i = 0; i < functions_.size(); ++i) calls += probes_.met(i);
+        for (size_t i = 0; i < functions_.size(); ++i)
+            calls += probes_.met(i) + static_cast<uint64_t>(uncounted_[i]);
         return calls;
     }
 
@@ -384,7 +381,7 @@ class Watch::Windows {
         auto &seen = recording_->summary();
         seen.watched_ns = nanoseconds(until.time - start_);
         seen.watched_cpu_ns = nanoseconds(until.cpu - start_cpu_);
-        seen.calls = met() + static_cast<uint64_t>(uncounted_calls_);
+        seen.calls = met();
         seen.cost_ns = nanoseconds(until.spent);
         seen.lost = probes_.lost();
     }
@@ -405,6 +402,7 @@ class Watch::Windows {
     std::mt19937_64 random_{std::random_device{}()};
     std::vector<ProbeSample> drained_;
     Window window_;
+    std::vector<double> uncounted_; // by function, calls that met its probe while it was removed
     std::vector<double> stand_ins_; // by function, calls for which the next sample stands
     double chance_ = 0;
     double start_ = 0;
@@ -413,8 +411,6 @@ class Watch::Windows {
     double flushed_ = 0;
     double set_cpu_ = 0; // where the counters stood when the probes were set
     double set_spent_ = 0;
-    double uncounted_ = 0; // CPU time, in seconds, ...
-    double uncounted_calls_ = 0;
     bool ended_ = false;
     bool executed_ = false; // another program: the functions are not mapped any more
     bool stopped_ = false;

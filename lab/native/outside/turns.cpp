@@ -23,9 +23,8 @@ void Turns::end_poll() {
             const uint64_t runs = std::find_if(threads.begin(), threads.end(), [](const Seen &seen) {
                                       return seen.runs;
                                   })->thread;
-            const auto [last, first] = ran_alone_.try_emplace(pid, runs);
-            process.changes += first || last->second == runs ? 0 : 1;
-            last->second = runs;
+            process.changes += process.last != 0 && process.last != runs ? 1 : 0;
+            process.last = runs;
         }
         for (const Seen &seen : threads) {
             const std::pair key{pid, seen.thread};

@@ -13,6 +13,7 @@ struct ProcessTurns {
     uint64_t alone = 0;   // in which one of its threads ran, or was ready to
     uint64_t several = 0; // in which more did
     uint64_t changes = 0; // in which one ran, and another than when one did last
+    uint64_t last = 0;    // the thread that did; 0: none yet
 };
 
 struct ThreadTurns {
@@ -43,7 +44,6 @@ class Turns {
     };
     std::map<uint32_t, std::vector<Seen>> seen_;
     std::map<uint32_t, ProcessTurns> processes_;
-    std::map<uint32_t, uint64_t> ran_alone_; // by process, the last that did
     std::map<std::pair<uint32_t, uint64_t>, ThreadTurns> threads_;
 };
 

@@ -213,6 +213,18 @@ def span(findings: Sequence[Finding]) -> str:
     return f"from {ends[0]} to {ends[-1]}" if len(ends) > 1 else f"it is {ends[0]}"
 
 
+def figures(findings: Sequence[Finding]) -> str:
+    """Their mean with its interval and the extremes, unless there is but one, or they are means already."""
+    ratios = [each.ratio.value for each in findings]
+    if len(ratios) < statistics.LEAST_ROUNDS or findings[0].workload.startswith("mean"):
+        said = "; ".join(
+            f"{each.workload}, {each.figure} {units.ratio_with_interval(each.ratio)}" for each in findings
+        )
+        return f"Measured: {said}."
+    middle = statistics.interval(ratios)
+    return f"{len(ratios)} figures, mean {units.ratio_with_interval(middle)}, {span(findings)}."
+
+
 def answer(findings: Sequence[Finding]) -> str:
     """What they say all together, in words."""
     if not findings:

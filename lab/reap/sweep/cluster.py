@@ -163,12 +163,12 @@ class Dask:
         if not new:
             return
         answers: dict[str, Any]
+        digests = list(self._files)
         begun = time.time()
         try:
             answers = self._client.run(
-                introduce, self._ask, self._names, list(self._files), self._shared,
-                workers=new, on_error="return",
-            )  # fmt: skip
+                introduce, self._ask, self._names, digests, self._shared, workers=new, on_error="return"
+            )
             ended = time.time()
             self._stage(answers)
         except Exception as error:  # noqa: BLE001 - whatever it is, the driver must not wait for them

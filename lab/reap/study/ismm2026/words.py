@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from reap.base import units
-from reap.experiment import statistics
-from reap.study.judging import span
-from reap.study.records import Answer, Conclusion, Finding
+from reap.study.judging import figures
+from reap.study.records import Answer, Conclusion
 
 ASKED = {
     "RQ1": "Do per-class custom allocators provide meaningful performance benefits?",
@@ -35,15 +33,3 @@ def _sentence(conclusion: Conclusion) -> str:
     if conclusion.findings:
         said = f"{claim}: {conclusion.standing} here. {figures(conclusion.findings)}"
     return f"{said} {conclusion.beside.words}" if conclusion.beside else said
-
-
-def figures(findings: Sequence[Finding]) -> str:
-    """Their mean with its interval and the extremes, or each of them where they are few."""
-    ratios = [each.ratio.value for each in findings]
-    if len(ratios) < statistics.LEAST_ROUNDS or findings[0].workload.startswith("mean"):
-        said = "; ".join(
-            f"{each.workload}, {each.figure} {units.ratio_with_interval(each.ratio)}" for each in findings
-        )
-        return f"Measured: {said}."
-    middle = statistics.interval(ratios)
-    return f"{len(ratios)} figures, mean {units.ratio_with_interval(middle)}, {span(findings)}."
