@@ -56,7 +56,8 @@ def test_a_quick_study_does_less():
     full, quick = (measuring.scale_of(described, mode) for mode in ("full", "quick"))
     assert full == round(described.default_scale / described.expected_seconds)  # a second
     assert described.quick_scale <= measuring.scale_of(described, "quick", 0.03) < quick < full
-    assert measuring.scale_of(card.load("clang"), "quick") == 1
+    without_scale = msgspec.structs.replace(described, default_scale=1, quick_scale=1)
+    assert measuring.scale_of(without_scale, "quick") == 1
 
 
 def test_what_a_study_is_of_is_said_once_and_as_a_command():
@@ -165,7 +166,7 @@ def test_what_was_recorded_of_another_version_or_without_samples_is_recorded_aga
         ("gawk", "gawk"),
         ("sqlite-lookaside", "sqlite3"),
         ("tshark", "tshark"),
-        ("clang", "clang-19"),
+        ("clang", "libclang-19-dev"),
         ("subversion", "subversion"),
     ],
 )

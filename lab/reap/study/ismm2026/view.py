@@ -215,7 +215,7 @@ def _misses(study: Study) -> FigureView:
     return FigureView(
         "Figure 3. Occupancy, misses and CPU time",
         "Multiplier 10. Misses are those of one run in simulated caches; CPU time is of runs outside these. "
-        "A workload without a scale, as Clang, is in a full study alone: simulated caches take it too long.",
+        "Clang is in a full study alone: simulated caches take it too long.",
         drawings,
     )
 
