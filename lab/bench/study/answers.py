@@ -1,17 +1,19 @@
-"""The conclusions of full studies as Markdown tables, for README.md and docs/results/README.md.
+"""The conclusions of full studies as Markdown tables, for docs/results/README.md and, shorter, for README.md.
 
-    .venv/bin/python lab/bench/study/answers.py docs/results/ismm2026/study.json ...
+    .venv/bin/python lab/bench/study/answers.py [--short] docs/results/ismm2026/study.json ...
 
 A row for each conclusion of the paper: what it says, its own figures, and how it stands here, with the mean
-of the figures and its 95 % confidence interval, unless they are means already.
+of the figures and its 95 % confidence interval, unless they are means already. The shorter rows leave the
+extremes out.
 """
 
-import sys
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from reap.study.judging import figures
+from reap.study.judging import figures, middle, with_interval
 from reap.study.records import Conclusion, Study
 
 
@@ -23,17 +25,40 @@ def here(conclusion: Conclusion) -> str:
     return f"**{conclusion.standing}**. {figures(conclusion.findings)}{beside}"
 
 
-def main() -> int:
+def briefly(conclusion: Conclusion) -> str:
+    """How it stands, and the mean of its figures; each of them where they have none."""
+    if not conclusion.findings:
+        return "not measured"
+    mean, figure = middle(conclusion.findings), conclusion.findings[0].figure
+    ratios = [mean] if mean else [each.ratio for each in conclusion.findings]
+    return f"**{conclusion.standing}**, {'; '.join(with_interval(figure, ratio) for ratio in ratios)}"
+
+
+def row(cells: Sequence[str]) -> str:
+    """A line of a table."""
+    return f"| {' | '.join(cell.replace('|', '/').strip() for cell in cells)} |"
+
+
+def table(study: Study, *, short: bool) -> list[str]:
+    """The conclusions of a study, a line for each below two of heading."""
+    if short:
+        rows = [(each.claim, each.published, briefly(each)) for each in study.conclusions]
+        return ["| the paper says | its figures | here |", "|---|---|---|", *map(row, rows)]
+    long = [(each.question, each.claim, each.published, here(each)) for each in study.conclusions]
+    return ["| | conclusion | the paper | here |", "|---|---|---|---|", *map(row, long)]
+
+
+def main() -> None:
     """Prints a table for each study."""
-    for name in sys.argv[1:]:
-        study = msgspec.json.decode(Path(name).read_bytes(), type=Study)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("studies", nargs="+", type=Path)
+    parser.add_argument("--short", action="store_true")
+    asked = parser.parse_args()
+    for path in asked.studies:
+        study = msgspec.json.decode(path.read_bytes(), type=Study)
         print(f"\n### {study.plan.study}, {study.created[:10]}, {study.machine.processor}\n")
-        print("| | conclusion | the paper | here |\n|---|---|---|---|")
-        for each in study.conclusions:
-            cells = (each.question, each.claim, each.published, here(each))
-            print(f"| {' | '.join(cell.replace('|', '/').strip() for cell in cells)} |")
-    return 0
+        print("\n".join(table(study, short=asked.short)))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -97,6 +97,17 @@ def interval(pairs: Sequence[float], level: float = LEVEL, *, widening: float = 
     return Estimate(value=math.exp(middle), low=math.exp(min(low, middle)), high=math.exp(max(high, middle)))
 
 
+def mean(values: Sequence[float], level: float = LEVEL) -> Estimate:
+    """The arithmetic mean with its interval: of shares, which may be 0 and are no ratios.
+
+    Throws ValueError below LEAST_ROUNDS.
+    """
+    if len(values) < LEAST_ROUNDS:
+        raise ValueError("fewer than two values have no interval")
+    low, high = _student(list(values), level, 1.0)
+    return Estimate(value=statistics.fmean(values), low=low, high=high)
+
+
 def unpaired(baseline: Sequence[float], values: Sequence[float]) -> Estimate:
     """The ratio of two samples whose runs have nothing to do with each other, with its 95 % CI.
 
@@ -150,10 +161,10 @@ def _student_quantile(level: float, freedom: float) -> float:
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
-def _student(logs: list[float], level: float, widening: float) -> tuple[float, float]:
-    middle = statistics.fmean(logs)
-    error = statistics.stdev(logs) / math.sqrt(len(logs))
-    reach = widening * _student_quantile(level, len(logs) - 1) * error
+def _student(values: list[float], level: float, widening: float) -> tuple[float, float]:
+    middle = statistics.fmean(values)
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    reach = widening * _student_quantile(level, len(values) - 1) * error
     # Two rounds may reach so far that the exponential overflows; a million times says as much.
     reach = min(reach, math.log(1e6))
     return middle - reach, middle + reach

@@ -24,6 +24,8 @@ QUORUM = 0.5
 """The least share of figures that must be decided."""
 NULL_CONTROL = "sqlite-lookaside"
 """A workload whose allocator is known to make next to no difference: no conclusion rests on it."""
+SHARE = "share of CPU time"
+"""The figure of a finding that is no ratio, but a share: its mean is arithmetic, as it may be 0."""
 MICROBENCHMARK = "freelist"
 """That of section 4.3 of ISMM 2026, which is no program and has conclusions of its own."""
 
@@ -209,20 +211,35 @@ def standing(findings: Sequence[Finding], refuted: Standing, extent: Extent) -> 
 def span(findings: Sequence[Finding]) -> str:
     """From the least to the greatest, with their workloads."""
     values = sorted(findings, key=lambda each: each.ratio.value)
-    ends = [f"{units.ratio(each.ratio.value)} ({each.workload}, {each.figure})" for each in values]
+    amount = units.percent if findings[0].figure == SHARE else units.ratio
+    ends = [f"{amount(each.ratio.value)} ({each.workload}, {each.figure})" for each in values]
     return f"from {ends[0]} to {ends[-1]}" if len(ends) > 1 else f"it is {ends[0]}"
 
 
-def figures(findings: Sequence[Finding]) -> str:
-    """Their mean with its interval and the extremes, unless there is but one, or they are means already."""
+def with_interval(figure: str, ratio: Estimate) -> str:
+    """A figure, or the mean of such, and its interval: in percent if it is a share."""
+    if figure != SHARE:
+        return units.ratio_with_interval(ratio)
+    return f"{units.percent(ratio.value)} [{units.percent_span(ratio.low, ratio.high)}]"
+
+
+def middle(findings: Sequence[Finding]) -> Estimate | None:
+    """Their mean; None where there is but one, or they are means already."""
     ratios = [each.ratio.value for each in findings]
     if len(ratios) < statistics.LEAST_ROUNDS or findings[0].workload.startswith("mean"):
+        return None
+    return statistics.mean(ratios) if findings[0].figure == SHARE else statistics.interval(ratios)
+
+
+def figures(findings: Sequence[Finding]) -> str:
+    """Their mean with its interval and the extremes; each of them where they have none."""
+    mean = middle(findings)
+    if mean is None:
         said = "; ".join(
-            f"{each.workload}, {each.figure} {units.ratio_with_interval(each.ratio)}" for each in findings
+            f"{each.workload}, {each.figure} {with_interval(each.figure, each.ratio)}" for each in findings
         )
         return f"Measured: {said}."
-    middle = statistics.interval(ratios)
-    return f"{len(ratios)} figures, mean {units.ratio_with_interval(middle)}, {span(findings)}."
+    return f"{len(findings)} figures, mean {with_interval(findings[0].figure, mean)}, {span(findings)}."
 
 
 def answer(findings: Sequence[Finding]) -> str:

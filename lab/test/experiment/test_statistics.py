@@ -185,3 +185,13 @@ def test_loads_of_one_start_do_not_narrow_the_interval_as_starts_do():
 @pytest.mark.parametrize("starts", [[], [[1.0, 1.1]] * 4, [[1.0]] * 9, [[]] * 9])
 def test_too_few_starts_or_loads_say_nothing_of_their_spread(starts):
     assert statistics.spread(starts) is None
+
+
+def test_the_mean_of_shares_holds_the_truth_as_often_as_it_says():
+    generator = random.Random(7)
+    samples = [[generator.uniform(0.0, 0.4) for _ in range(12)] for _ in range(2000)]
+    means = [statistics.mean(sample) for sample in samples]
+    held = sum(each.low <= 0.2 <= each.high for each in means)
+    assert 0.93 <= held / len(means) <= 0.97
+    with pytest.raises(ValueError, match="fewer than two"):
+        statistics.mean([0.1])

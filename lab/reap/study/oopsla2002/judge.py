@@ -68,7 +68,7 @@ def _shares(statistics: Iterable[Statistics], judged: Judged) -> list[Finding]:
     return [
         Finding(
             workload=each.card.name,
-            figure="share of CPU time",
+            figure=judging.SHARE,
             ratio=each.share.share,
             side=judged(each.share.share),
         )
