@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from reap.study.records import Mode, Plan, Study
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
+FULL_ROUNDS = (6, 30)
+"""The fewest and the most of a full study: `measuring` and `budget` have them, which take long to load."""
 
 
 class Studying(Protocol):
@@ -78,8 +80,13 @@ def options(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def spread_options(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Those of a study whose rounds may run on other machines."""
-    return options(elsewhere.options(verb))
+    """Those of a study that goes on until intervals are narrow, on other machines if so asked."""
+    rounds = click.option(
+        "--rounds",
+        type=click.IntRange(*FULL_ROUNDS),
+        help="At most so many rounds of each experiment of a full study (default: 30).",
+    )
+    return options(rounds(elsewhere.options(verb)))
 
 
 def conduct(
@@ -91,14 +98,17 @@ def conduct(
     output: Path | None,
     resume: Path | None,
     added: Sequence[str],
+    rounds: int | None = None,
     start: Callable[[Path, Plan, list[Allocator], Listener], Study] | None = None,
     require: Callable[[Mode], None] = lambda _mode: None,
 ) -> int:
     """Begins the study or goes on with it, and writes its page and its data. Throws ReapError.
 
-    `added` are allocators beside the study's own, as `catalog.parse` has them. `start` runs it if not the
-    study itself does, where that `require`s nothing else of its mode.
+    `added` are allocators beside the study's own, as `catalog.parse` has them. `rounds` is the most of a full
+    study, also where it goes on. `start` runs it if not the study itself does, where that `require`s nothing
+    else of its mode.
     """
+    from msgspec import structs
     from rich.console import Console
 
     from reap.commandline import reporting
@@ -131,6 +141,8 @@ def conduct(
     else:
         place, plan, allocators = _begun(studying, "quick" if quick else "full", workloads, output, added)
     require(plan.mode)
+    if rounds is not None:
+        plan = structs.replace(plan, rounds=rounds)
     with folder.alone(place):
         try:
             with Bar() as bar:
@@ -151,13 +163,12 @@ def conduct(
 def spread(studying: Spreading, given: dict[str, Any]) -> int:
     """Conducts a study with what click gives of `spread_options`. Throws ReapError."""
     places = Places.taken(given, dask_on_cores=False)
-    if not places.chosen:
-        return conduct(studying, **given)
+    of_full = [*places.chosen, *(["--rounds"] if given["rounds"] is not None else [])]
 
     def require(mode: Mode) -> None:
-        if mode == "quick":
+        if mode == "quick" and of_full:
             raise ReapError(
-                f"{places.chosen[0]} is for full studies: a quick one does what this machine can in its time",
+                f"{of_full[0]} is for full studies: a quick one does what this machine can in its time",
                 "give --full, or leave it out",
                 ExitCode.USAGE,
             )
@@ -169,7 +180,7 @@ def spread(studying: Spreading, given: dict[str, Any]) -> int:
         there: Place = Cores(places.local, listener) if places.local else Elsewhere(place, places, listener)
         return studying.run(place, plan, allocators, listener, there)
 
-    return conduct(studying, start=start, require=require, **given)
+    return conduct(studying, start=start if places.chosen else None, require=require, **given)
 
 
 def _unset_allocators() -> None:

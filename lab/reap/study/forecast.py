@@ -26,7 +26,7 @@ class Forecast(NamedTuple):
     """If some never are."""
 
 
-def of(work: Work) -> Forecast:
+def of(work: Work, most_rounds: int = MOST_ROUNDS) -> Forecast:
     """Of a workload's experiment; what has run of it is taken off, and says what a run takes."""
     if measuring.lacking(work.described):
         return Forecast(work.place.name, 0.0, 0.0)
@@ -34,7 +34,7 @@ def of(work: Work) -> Forecast:
     once = wanted * (1 + (SIMULATED if work.fragment.caches else 0))
     rounds = ROUNDS[work.mode]
     least = wanted + controls + once + rounds * (wanted + controls + 1)
-    most = least + (MOST_ROUNDS - rounds) * (wanted + 1)
+    most = least + (most_rounds - rounds) * (wanted + 1)
     had = measuring.runs(work)
     run = fmean(each.seconds for each in had) if had else _by_card(work)
     return Forecast(work.place.name, *(run * max(0, runs - len(had)) for runs in (least, most)))
@@ -63,9 +63,9 @@ def rest(seconds: float, rounds: int, listener: Listener, what: str = "") -> Non
         listener.say(f"{took} took {units.about(seconds)}; {more} in about {left}")
 
 
-def say(works: Sequence[Work], listener: Listener, cores: int = 1) -> None:
+def say(works: Sequence[Work], listener: Listener, cores: int = 1, most_rounds: int = MOST_ROUNDS) -> None:
     """Tells how long all of them take together, and which take longest."""
-    every = [of(work) for work in works]
+    every = [of(work, most_rounds) for work in works]
     least, most = sum(each.least for each in every), sum(each.most for each in every)
     if most == 0:
         return

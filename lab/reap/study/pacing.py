@@ -63,17 +63,18 @@ def measure(
     listener: Listener,
     *,
     gone: float = 0.0,
+    most: int = MOST_ROUNDS,
     elsewhere: Place | None = None,
 ) -> list[Measured]:
     """Runs what is left of every workload's experiment; of a quick study's time `gone` seconds are used up.
 
-    Rounds of a full study are run `elsewhere`, if that is given. Throws InterruptedRunError; then it can go
-    on.
+    A full study has at most so many rounds, and runs them `elsewhere`, if that is given. Throws
+    InterruptedRunError; then it can go on.
     """
     if mode == "quick":
         return _quick(works, listener, gone)
     settle(works, listener)
-    return _full(works, listener) if elsewhere is None else _spread(works, listener, elsewhere)
+    return _full(works, listener, most) if elsewhere is None else _spread(works, listener, most, elsewhere)
 
 
 def wide(result: Fragmented) -> list[str]:
@@ -91,14 +92,14 @@ def wide(result: Fragmented) -> list[str]:
     return found
 
 
-def _full(works: Sequence[Work], listener: Listener) -> list[Measured]:
+def _full(works: Sequence[Work], listener: Listener, most: int) -> list[Measured]:
     measured = []
     for number, work in enumerate(works, 1):
         listener.say(f"{work.place.name} ({number} of {len(works)})")
         rounds = ROUNDS["full"]
         one = measuring.measure(work, rounds, listener)
-        while one.result is not None and rounds < MOST_ROUNDS and (still := wide(one.result)):
-            rounds = min(rounds + STEP, MOST_ROUNDS)
+        while one.result is not None and rounds < most and (still := wide(one.result)):
+            rounds = min(rounds + STEP, most)
             if one.result.rounds < rounds:
                 listener.say(
                     f"{len(still)} intervals are wider than {units.percent(NARROW)}: "
@@ -109,7 +110,7 @@ def _full(works: Sequence[Work], listener: Listener) -> list[Measured]:
     return measured
 
 
-def _spread(works: Sequence[Work], listener: Listener, elsewhere: Place) -> list[Measured]:
+def _spread(works: Sequence[Work], listener: Listener, most: int, elsewhere: Place) -> list[Measured]:
     """As `_full`, but all that need as many rounds at once."""
     left = {work.place.name: work for work in works}
     measured: dict[str, Measured] = {}
@@ -119,8 +120,8 @@ def _spread(works: Sequence[Work], listener: Listener, elsewhere: Place) -> list
         elsewhere.run(left, rounds)
         for name, work in left.items():
             measured[name] = _with_widths(measuring.measure(work, rounds, listener))
-        left = {name: work for name, work in left.items() if rounds < MOST_ROUNDS and measured[name].wide}
-        rounds = min(rounds + STEP, MOST_ROUNDS)
+        left = {name: work for name, work in left.items() if rounds < most and measured[name].wide}
+        rounds = min(rounds + STEP, most)
     return [measured[work.place.name] for work in works]
 
 

@@ -4,6 +4,7 @@ from typing import Literal
 
 from reap.base.records import Estimate, Record
 from reap.compare.levels.records import Fragmented
+from reap.experiment.budget import MOST_ROUNDS
 from reap.launch.records import Machine
 from reap.recording.records import Share, Totals
 from reap.study.allocator_wall.records import Wall
@@ -27,13 +28,16 @@ class Plan(Record):
     """Whether the workloads were chosen by name, and are not all that the study knows."""
     added: list[str] = []
     """Allocators that were named beside the study's own, as on a command line."""
+    rounds: int = MOST_ROUNDS
+    """At most so many of each experiment of a full study, however wide its intervals are."""
 
     @property
     def command(self) -> list[str]:
         """The command line that makes such a study."""
         chosen = ["--workloads", ",".join(self.workloads)] if self.named else []
         added = [word for each in self.added for word in ("--allocator", each)]
-        return ["reap", "study", self.study, f"--{self.mode}", *chosen, *added]
+        most = ["--rounds", str(self.rounds)] if self.rounds != MOST_ROUNDS else []
+        return ["reap", "study", self.study, f"--{self.mode}", *chosen, *added, *most]
 
 
 class Measured(Record):

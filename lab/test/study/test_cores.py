@@ -125,6 +125,7 @@ def test_it_says_how_long_it_takes_before_it_begins(tmp_path, monkeypatch):
     first = ROUNDS["full"]
     assert found.least == pytest.approx(run * (arms + first * (arms + 1) + arms), rel=0.1)
     assert found.most - found.least == pytest.approx(run * (MOST_ROUNDS - first) * (arms + 1), rel=0.1)
+    assert forecast.of(one, first).most == forecast.of(one, first).least == found.least
     more = forecast.of(work(tmp_path / "gawk", controls=True, layouts=2))
     assert more.least > 1.5 * found.least
     heard = Heard()

@@ -86,6 +86,8 @@ def test_workloads_may_be_named_again(tmp_path):
         (["--quick", "--workloads", ""], "--workloads names none"),
         (["--resume", "x", "--workloads", ""], "it takes neither --workloads nor --output"),
         (["--quick", "--local", "2"], "--local is for full studies"),
+        (["--quick", "--rounds", "12"], "--rounds is for full studies"),
+        (["--full", "--rounds", "5"], "5 is not in the range 6<=x<=30"),
         (["--full", "--local", "2", "--ssh", "alpha"], "--ssh and --local do not go together"),
     ],
 )

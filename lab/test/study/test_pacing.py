@@ -9,7 +9,7 @@ from reap.allocators.records import Allocator
 from reap.experiment.budget import MOST_ROUNDS, Cost
 from reap.experiment.runner import Listener
 from reap.experiment.specify import AskedFragment
-from reap.study import measuring, pacing
+from reap.study import conduct, measuring, pacing
 from reap.study.ismm2026 import run as ismm2026
 from reap.study.oopsla2002 import run as oopsla2002
 from reap.study.records import Measured
@@ -144,7 +144,7 @@ def narrow():
     return ratio_of("cpu", 1.0, 0.02)
 
 
-def full(tmp_path, monkeypatch, width):
+def full(tmp_path, monkeypatch, width, most=MOST_ROUNDS):
     asked = []
 
     def measure(work, rounds, _listener):
@@ -152,7 +152,7 @@ def full(tmp_path, monkeypatch, width):
         return Measured(card=work.described, version="", scale=1, result=with_width(width(rounds), rounds))
 
     monkeypatch.setattr(measuring, "measure", measure)
-    (one,) = pacing.measure(works(tmp_path, ["gawk"], "full"), "full", Listener())
+    (one,) = pacing.measure(works(tmp_path, ["gawk"], "full"), "full", Listener(), most=most)
     return asked, one
 
 
@@ -166,6 +166,17 @@ def test_a_full_study_ends_and_names_what_stayed_wide(tmp_path, monkeypatch):
     asked, one = full(tmp_path, monkeypatch, lambda _rounds: 0.07)
     assert asked == [6, 12, 18, 24, MOST_ROUNDS]
     assert one.wide == ["naive over glibc at adv3 to its adv0: 7.0 %"]
+
+
+def test_rounds_may_be_asked_for_within_those_of_a_full_study():
+    assert conduct.FULL_ROUNDS == (measuring.ROUNDS["full"], MOST_ROUNDS)
+
+
+@pytest.mark.parametrize(("most", "rounds"), [(6, [6]), (14, [6, 12, 14])])
+def test_a_full_study_has_at_most_the_rounds_that_were_asked_for(most, rounds, tmp_path, monkeypatch):
+    asked, one = full(tmp_path, monkeypatch, lambda _rounds: 0.07, most)
+    assert asked == rounds
+    assert len(one.wide) == 1
 
 
 def test_an_interval_is_as_wide_as_from_its_one_end_to_the_other():

@@ -67,8 +67,8 @@ def run(
     chosen = [each for each in allocators if each.name == "jemalloc"] or allocators[:1]
     works += [_swept(place / f"{name}-occupancy", name, plan.mode, chosen) for name in swept]
     if plan.mode == "full":
-        forecast.say(works, listener, elsewhere.cores if elsewhere else 1)
-    done = pacing.measure(works, plan.mode, listener, elsewhere=elsewhere)
+        forecast.say(works, listener, elsewhere.cores if elsewhere else 1, plan.rounds)
+    done = pacing.measure(works, plan.mode, listener, most=plan.rounds, elsewhere=elsewhere)
     measured, occupancy = done[: len(plan.workloads)], done[len(plan.workloads) :]
     simulated = []
     for each in measured:

@@ -71,13 +71,13 @@ def run(
     works = [_work(place / name, name, plan.mode, allocators) for name in custom]
     works += [peers.work(place, name, plan.mode) for name in peers.WORKLOADS if name in plan.workloads]
     if plan.mode == "full":
-        forecast.say(works, listener, elsewhere.cores if elsewhere else 1)
+        forecast.say(works, listener, elsewhere.cores if elsewhere else 1, plan.rounds)
     taken = [_statistics(place, name, plan.mode, listener) for name in programs]
     asked = [_memory(place, name, plan.mode, allocators, listener) for name in custom]
     begun = time.monotonic()
     drags = _drags(place, programs, plan.mode, listener)
     gone = min(time.monotonic() - begun, pacing.QUICK_SECONDS / 2)  # most of it is for times
-    done = pacing.measure(works, plan.mode, listener, gone=gone, elsewhere=elsewhere)
+    done = pacing.measure(works, plan.mode, listener, gone=gone, most=plan.rounds, elsewhere=elsewhere)
     measured, compared = done[: len(custom)], [peers.of(each) for each in done[len(custom) :]]
     grown = None
     if buffers.WORKLOAD in plan.workloads:
