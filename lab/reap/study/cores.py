@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 
@@ -54,8 +54,17 @@ class Cores:
         except KeyboardInterrupt:
             raise InterruptedRunError("stopped", "resume it", ExitCode.SIGNALLED + 2) from None
         finally:
-            for one in running.values():
-                one.stop()
+            _stop(running.values())
+
+
+def _stop(running: Collection["_Running"]) -> None:
+    """As Ctrl-C does, which they do not hear themselves: all of them, before the next Ctrl-C is heard."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    for one in running:
+        one.interrupt()
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    for one in running:
+        one.ended()
 
 
 class _Running:
@@ -68,7 +77,8 @@ class _Running:
         self._core = core
         self.line, theirs = context.Pipe(duplex=False)
         words = (work, core, rounds, theirs, measure)
-        self._process: SpawnProcess = context.Process(target=_serve, args=words)
+        # A daemon, so that one that was not stopped, as two Ctrl-C at once may have it, ends with the study.
+        self._process: SpawnProcess = context.Process(target=_serve, args=words, daemon=True)
         self._process.start()
         theirs.close()
 
@@ -78,12 +88,11 @@ class _Running:
         self.line.close()
         return self._core
 
-    def stop(self) -> None:
-        """As Ctrl-C does, which it does not hear itself."""
+    def interrupt(self) -> None:
+        """Has it stop, as soon as it can."""
         if self._process.pid is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGINT)
-        self.ended()
 
 
 class _Teller(Listener):

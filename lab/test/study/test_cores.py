@@ -106,6 +106,44 @@ def test_when_the_study_is_killed_they_stop(tmp_path):
     await_it(tmp_path / "a" / "stopped")
 
 
+_TWICE = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+import test_cores
+from reap.experiment.runner import Listener
+if __name__ == "__main__":
+    wanted = {name: test_cores.work(Path(sys.argv[1]) / name) for name in "ab"}
+    test_cores.Cores(2, Listener(), test_cores.slowly).run(wanted, 6)
+"""
+
+
+def slowly(work: Work, rounds: int, listener: Listener) -> None:
+    """As `forever`, and takes its time to stop."""
+    try:
+        forever(work, rounds, listener)
+    except KeyboardInterrupt:
+        time.sleep(0.5)
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.2])
+def test_a_second_ctrl_c_leaves_none_that_goes_on(apart, tmp_path):
+    """It came while the first to stop was waited for; the other measured to its end, and was waited for."""
+    script = tmp_path / "twice.py"
+    script.write_text(_TWICE)
+    command = [sys.executable, str(script), str(tmp_path), str(Path(__file__).parent)]
+    study = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    for name in "ab":
+        await_it(tmp_path / name)
+    for _ in range(2):
+        study.send_signal(signal.SIGINT)
+        time.sleep(apart)
+    try:
+        assert study.wait(20) != 0
+    finally:
+        study.kill()
+
+
 def await_it(path: Path) -> None:
     until = time.monotonic() + 60
     while not path.exists():

@@ -169,7 +169,7 @@ def test_a_full_study_ends_and_names_what_stayed_wide(tmp_path, monkeypatch):
 
 
 def test_rounds_may_be_asked_for_within_those_of_a_full_study():
-    assert conduct.FULL_ROUNDS == (measuring.ROUNDS["full"], MOST_ROUNDS)
+    assert (measuring.ROUNDS["full"], MOST_ROUNDS) == conduct.FULL_ROUNDS
 
 
 @pytest.mark.parametrize(("most", "rounds"), [(6, [6]), (14, [6, 12, 14])])
