@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 
 #include <reap/layer/reap.h>
-#include <reap/source/malloc.h>
+#include <reap/source/cached_superblocks.h>
 
 // This library's reap, and allocators of others that have the semantics of regions. What each of them is to
 // the program: allocate(), and reset(), after which no object lives. None is told anything of the program's
@@ -24,8 +24,9 @@ namespace peers {
 /// What objects are aligned to.
 inline constexpr std::size_t alignment = 8;
 
-/// Its chunks come from malloc, as those of the programs' own regions do.
-using Reap = reap::Reap<reap::Malloc, alignment>;
+/// With the chunks of any reap that is made without a word: over malloc each would have a superblock of its
+/// own, which malloc maps and unmaps with the reap.
+using Reap = reap::Reap<reap::CachedSuperblocks, alignment>;
 
 /// A library that is missing is another matter than a program that fails.
 inline constexpr int not_installed = 3;
