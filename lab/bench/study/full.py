@@ -1,13 +1,14 @@
 """A full study in parts: its runs are committed as JSON lines after each, and its results once it is whole.
 
-    .venv/bin/python lab/bench/study/full.py STUDY [--seconds S] [--local N] [--results FOLDER]
+    .venv/bin/python lab/bench/study/full.py STUDY [--seconds S] [--local N] [--rounds N] [--results FOLDER]
 
 Begins `reap study STUDY --full` in FOLDER/STUDY/runs (docs/results/STUDY/runs), or resumes what is there, and
 stops it after S seconds, as Ctrl-C does at any time. What has ended by then is committed: JSON, and nothing
 that was built. Run it again and again, on the same machine with the same programs; a reap of another commit
 may go on. FOLDER/STUDY/parts.jsonl says of each part which commit made it and how busy the machine was. When
 the study is whole, its page, JSON, CSV and drawings go to FOLDER/STUDY, and its runs are removed, in the last
-commit. Studies with rounds on several cores run N experiments at a time (--local).
+commit. Studies with rounds on several cores run N experiments at a time (--local), and at most so many rounds
+(--rounds).
 
 Exits with 0 where the study is whole, 130 where it was stopped, and else as reap does, without a commit.
 """
@@ -90,6 +91,7 @@ def main() -> int:
     parser.add_argument("study")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--local", type=int)
+    parser.add_argument("--rounds", type=int)
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
     parser.add_argument("--reap", default=str(REAP))
     parser.add_argument("--commit", default=head(), help="of that reap, if not of this checkout")
@@ -97,7 +99,8 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     folder = (asked.results / asked.study).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    more = ["--local", str(asked.local)] if asked.local else []
+    given = {"--local": asked.local, "--rounds": asked.rounds}
+    more = [word for option, value in given.items() if value for word in (option, str(value))]
     note(folder, begins=asked.commit)
     status = conduct(asked.reap, asked.study, folder / "runs", asked.seconds, more)
     note(folder, ends=status)

@@ -224,9 +224,9 @@ def with_interval(figure: str, ratio: Estimate) -> str:
 
 
 def middle(findings: Sequence[Finding]) -> Estimate | None:
-    """Their mean; None where there is but one, or they are means already."""
+    """Their mean; None of one or two, which say more by themselves, and where they are means already."""
     ratios = [each.ratio.value for each in findings]
-    if len(ratios) < statistics.LEAST_ROUNDS or findings[0].workload.startswith("mean"):
+    if len(ratios) <= statistics.LEAST_ROUNDS or findings[0].workload.startswith("mean"):
         return None
     return statistics.mean(ratios) if findings[0].figure == SHARE else statistics.interval(ratios)
 

@@ -12,8 +12,8 @@ def finding(workload, value, figure="over glibc"):
 
 
 def test_the_mean_of_ratios_is_geometric_and_beside_the_extremes():
-    said = judging.figures([finding("a", 0.5), finding("b", 2.0)])
-    assert said.startswith("2 figures, mean 1.000 [")
+    said = judging.figures([finding("a", 0.5), finding("b", 2.0), finding("c", 1.0)])
+    assert said.startswith("3 figures, mean 1.000 [")
     assert said.endswith("from 0.500 (a, over glibc) to 2.00 (b, over glibc).")
 
 
@@ -28,9 +28,14 @@ def test_the_mean_of_shares_is_arithmetic_and_one_may_be_zero():
 
 
 @pytest.mark.parametrize(
-    "findings", [[finding("lcc", 3.3)], [finding("mean of 5", 1.2), finding("mean of 7", 1.3)]]
+    "findings",
+    [
+        [finding("lcc", 3.3)],
+        [finding("mod-bc", 4.2), finding("mod-bc", 114)],
+        [finding("mean of 5", 1.2)] * 3,
+    ],
 )
-def test_what_is_alone_or_a_mean_already_has_no_mean(findings):
+def test_what_is_of_few_or_a_mean_already_has_no_mean(findings):
     assert judging.middle(findings) is None
     assert judging.figures(findings).startswith(f"Measured: {findings[0].workload}, over glibc ")
 

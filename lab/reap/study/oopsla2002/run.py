@@ -8,6 +8,8 @@ of its own below the study's. Figure 6 is one more; sections 4.3 and 7.5, and dr
 import time
 from pathlib import Path
 
+import msgspec
+
 from reap.allocators.records import Allocator
 from reap.experiment.runner import Listener
 from reap.experiment.specify import AskedFragment
@@ -21,7 +23,7 @@ from reap.study.oopsla2002.apache import run as apache
 from reap.study.oopsla2002.drag import judge as drag_claims
 from reap.study.oopsla2002.drag import run as dragging
 from reap.study.oopsla2002.regions import buffers, peers
-from reap.study.records import Drag, Memory, Mode, Plan, Statistics, Study
+from reap.study.records import Conclusion, Drag, Memory, Mode, Plan, Statistics, Study
 from reap.workloads import card
 
 NAME = "oopsla2002"
@@ -87,17 +89,11 @@ def run(
     if apache.WORKLOAD in plan.workloads:
         listener.say(f"{apache.WORKLOAD}, for section 7.5")
         pooled = apache.take(place / f"{apache.WORKLOAD}.pools.json")
-    return Study(
+    study = Study(
         plan=plan,
         **measuring.circumstances(),
         measured=measured,
-        conclusions=[
-            *buffers.judge(grown),
-            *claims.judge(measured, taken, asked),
-            *drag_claims.judge(drags),
-            *peers.judge(compared),
-            *apache.judge(pooled),
-        ],
+        conclusions=[],
         statistics=taken,
         memory=asked,
         drag=drags,
@@ -105,6 +101,18 @@ def run(
         buffers=grown,
         apache=pooled,
     )
+    return msgspec.structs.replace(study, conclusions=judge(study))
+
+
+def judge(study: Study) -> list[Conclusion]:
+    """How all conclusions of the paper stand by what was measured."""
+    return [
+        *buffers.judge(study.buffers),
+        *claims.judge(study.measured, study.statistics, study.memory),
+        *drag_claims.judge(study.drag),
+        *peers.judge(study.peers),
+        *apache.judge(study.apache),
+    ]
 
 
 def _statistics(place: Path, name: str, mode: Mode, listener: Listener) -> Statistics:
