@@ -1,0 +1,47 @@
+"""What is said of the published studies is what their data say."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from reap.study.oopsla2002 import run as oopsla2002
+from reap.study.records import Study
+
+ROOT = Path(__file__).resolve().parents[3]
+RESULTS = ROOT / "docs" / "results"
+PUBLISHED = sorted(path.parent for path in RESULTS.glob("*/study.json"))
+
+
+def table(folder, *options):
+    """The lines that answers.py prints below its heading."""
+    command = [sys.executable, str(ROOT / "lab/bench/study/answers.py"), *options, str(folder / "study.json")]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [line for line in said.splitlines() if line.startswith("|")]
+
+
+def test_something_is_published():
+    assert PUBLISHED
+
+
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("options", [(), ("--short",)])
+def test_each_answer_is_that_of_the_data(folder, options):
+    lines = table(folder, *options)
+    assert len(lines) > 10
+    said = ((ROOT if options else RESULTS) / "README.md").read_text().splitlines()
+    assert [line for line in lines if line not in said] == []
+
+
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
+def test_a_published_study_is_whole(folder):
+    there = {file.name for file in folder.iterdir()}
+    assert {"study.html", "study.json", "figures.csv", "parts.jsonl"} <= there
+    assert not (folder / "runs").exists()
+
+
+def test_what_is_published_follows_from_its_figures_by_the_rules_of_today():
+    published = msgspec.json.decode((RESULTS / "oopsla2002" / "study.json").read_bytes(), type=Study)
+    assert oopsla2002.judge(published) == published.conclusions
