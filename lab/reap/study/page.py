@@ -19,7 +19,7 @@ from reap.study.allocator_wall import view as view_allocator_wall
 from reap.study.allocators import view as view_allocators
 from reap.study.ismm2026 import view as view_ismm2026
 from reap.study.oopsla2002 import view as view_oopsla2002
-from reap.study.records import Study
+from reap.study.records import Standing, Study
 from reap.study.view import FigureView, StudyView, usable
 
 PAGE, DATA, FIGURES = "study.html", "study.json", "figures.csv"
@@ -74,10 +74,28 @@ def _page(study: Study, shown: StudyView) -> str:
     )
 
 
+_OF_ONE: dict[Standing, str] = {
+    "holds": "holds",
+    "holds partly": "holds partly",
+    "outdated": "is outdated",
+    "does not hold": "does not hold",
+    "inconclusive": "is inconclusive",
+}
+_OF_MANY: dict[Standing, str] = {
+    "holds": "hold",
+    "holds partly": "hold partly",
+    "outdated": "are outdated",
+    "does not hold": "do not hold",
+    "inconclusive": "are inconclusive",
+}
+
+
 def verdict(study: Study) -> str:
     """How many of the published conclusions stand, by these figures; empty where none was judged."""
     standings = Counter(each.standing for each in study.conclusions)
-    told = ", ".join(f"{count} {standing}" for standing, count in standings.items())
+    told = ", ".join(
+        f"{count} {_OF_ONE[each] if count == 1 else _OF_MANY[each]}" for each, count in standings.items()
+    )
     return f"Of {units.number(len(study.conclusions), 'published conclusion')}: {told}." if told else ""
 
 

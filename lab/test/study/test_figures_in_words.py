@@ -1,10 +1,12 @@
 """What is said of a conclusion's figures: their mean and extremes, of shares in percent."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from reap.base.records import Estimate, exactly
-from reap.study import judging
-from reap.study.records import Finding
+from reap.study import judging, page
+from reap.study.records import Conclusion, Finding
 
 
 def finding(workload, value, figure="over glibc"):
@@ -44,3 +46,12 @@ def test_an_interval_is_in_the_figure_s_own_unit():
     wide = Estimate(value=0.161, low=0.1, high=0.222)
     assert judging.with_interval("over glibc", wide) == "0.161 [0.100, 0.222]"
     assert judging.with_interval(judging.SHARE, wide) == "16.1 % [10.0 to 22.2 %]"
+
+
+def test_how_many_conclusions_stand_is_a_sentence():
+    standings = ["holds", "holds", "inconclusive", "does not hold"]
+    parts = {"question": "", "claim": "", "published": "", "rule": "", "answer": "", "findings": []}
+    study = SimpleNamespace(conclusions=[Conclusion(standing=each, **parts) for each in standings])
+    said = "Of 4 published conclusions: 2 hold, 1 is inconclusive, 1 does not hold."
+    assert page.verdict(study) == said
+    assert page.verdict(SimpleNamespace(conclusions=[])) == ""
