@@ -138,11 +138,12 @@ def conduct(
                 ExitCode.USAGE,
             )
         place, plan, allocators = _resumed(studying, resume)
+        if rounds is not None:
+            plan = structs.replace(plan, rounds=rounds)
     else:
-        place, plan, allocators = _begun(studying, "quick" if quick else "full", workloads, output, added)
+        mode: Mode = "quick" if quick else "full"
+        place, plan, allocators = _begun(studying, mode, workloads, output, added, rounds)
     require(plan.mode)
-    if rounds is not None:
-        plan = structs.replace(plan, rounds=rounds)
     with folder.alone(place):
         try:
             with Bar() as bar:
@@ -206,7 +207,12 @@ def _names(added: Sequence[str]) -> list[str]:
 
 
 def _begun(
-    studying: Studying, mode: Mode, workloads: str | None, output: Path | None, added: Sequence[str]
+    studying: Studying,
+    mode: Mode,
+    workloads: str | None,
+    output: Path | None,
+    added: Sequence[str],
+    rounds: int | None,
 ) -> tuple[Path, Plan, list[Allocator]]:
     import msgspec
 
@@ -221,6 +227,8 @@ def _begun(
     allocators += more
     plan = studying.plan(mode, _named(workloads), [each.name for each in allocators])
     plan = msgspec.structs.replace(plan, added=[_absolute(each) for each in added])
+    if rounds is not None:
+        plan = msgspec.structs.replace(plan, rounds=rounds)
     place = (output or unused(f"reap-{studying.NAME}")).absolute()
     folder.begin(place, plan)
     if missing:

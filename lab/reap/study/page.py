@@ -74,28 +74,20 @@ def _page(study: Study, shown: StudyView) -> str:
     )
 
 
-_OF_ONE: dict[Standing, str] = {
-    "holds": "holds",
-    "holds partly": "holds partly",
-    "outdated": "is outdated",
-    "does not hold": "does not hold",
-    "inconclusive": "is inconclusive",
+_VERBS: dict[Standing, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "holds partly": ("holds partly", "hold partly"),
+    "outdated": ("is outdated", "are outdated"),
+    "does not hold": ("does not hold", "do not hold"),
+    "inconclusive": ("is inconclusive", "are inconclusive"),
 }
-_OF_MANY: dict[Standing, str] = {
-    "holds": "hold",
-    "holds partly": "hold partly",
-    "outdated": "are outdated",
-    "does not hold": "do not hold",
-    "inconclusive": "are inconclusive",
-}
+"""Of one conclusion, and of many."""
 
 
 def verdict(study: Study) -> str:
     """How many of the published conclusions stand, by these figures; empty where none was judged."""
     standings = Counter(each.standing for each in study.conclusions)
-    told = ", ".join(
-        f"{count} {_OF_ONE[each] if count == 1 else _OF_MANY[each]}" for each, count in standings.items()
-    )
+    told = ", ".join(f"{count} {_VERBS[each][count != 1]}" for each, count in standings.items())
     return f"Of {units.number(len(study.conclusions), 'published conclusion')}: {told}." if told else ""
 
 

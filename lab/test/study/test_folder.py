@@ -17,10 +17,10 @@ from reap.allocators import apt
 from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
 from reap.experiment.folder import read_runs
-from reap.experiment.runner import Listener
+from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.specify import AskedFragment
 from reap.launch.litter.level import LEVELS
-from reap.study import measuring, pacing
+from reap.study import conduct, measuring, pacing
 from reap.study.folder import alone, begin, resumed
 from reap.study.ismm2026 import run
 from reap.study.oopsla2002 import run as oopsla2002
@@ -96,6 +96,19 @@ def test_a_command_line_that_can_be_read_in_two_ways_is_none(verb, words, said, 
     done = reap("study", verb, *words, *place)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_goes_on_to_the_rounds_that_it_was_begun_with(tmp_path):
+    """They were in no file: resumed without them it went on to thirty."""
+
+    def stopped(*_):
+        raise InterruptedRunError("stopped", "resume it")
+
+    asked = {"quick": False, "full": True, "workloads": "gawk", "resume": None, "added": ()}
+    place = tmp_path / "study"
+    with pytest.raises(InterruptedRunError):
+        conduct.conduct(oopsla2002, **asked, output=place, rounds=6, start=stopped)
+    assert resumed(place, "oopsla2002").rounds == 6
 
 
 def test_a_study_s_folder_is_private(tmp_path, monkeypatch):
