@@ -83,7 +83,9 @@ class Starter:
         with contextlib.ExitStack() as stack:
             made = [stack.enter_context(self._made(cell, pairing.private)) for cell in cells]
             turn = slices.LONG_TURN if self._litters else slices.TURN
-            outcomes = together.run([launch for launch, _ in made], core, restart, turn)
+            outcomes = together.run(
+                [launch for launch, _ in made], core, restart, turn, list(map(_near, cells))
+            )
             return [read(outcome) for (_, read), outcome in zip(made, outcomes, strict=True)]
 
     @contextlib.contextmanager
@@ -127,6 +129,14 @@ class Starter:
         if self._spec.tune is not None:
             launch = _filled(launch)
         return _moved(launch, cell.layout) if cell.layout else launch
+
+
+def _near(cell: Cell) -> slices.Near:
+    """Cells that differ in the variant alone are compared most, then those of one allocator.
+
+    The baseline to itself is not among them: its noise is that of comparisons with it.
+    """
+    return cell.allocator, "control" if cell.control else f"{cell.level} {cell.layout} {cell.huge_pages}"
 
 
 def _run_bare(cell: Cell, launch: Launch) -> Outcome:

@@ -1,7 +1,8 @@
 """Runs programs in turns: all are started, and of one at a time all processes run, on all cores.
 
 For programs that use several cores. Turns of some tens of milliseconds, in random order, meet the same
-disturbance; the caches that a turn finds cold are filled in a small part of it.
+disturbance; the caches that a turn finds cold are filled in a small part of it. Where many take turns, those
+that are compared with each other are to be near: between two turns of fifty programs pass some seconds.
 
 Turns are made by the freezer of cgroups where there is one for us (`freezer`), else by SIGSTOP and SIGCONT,
 sent to all descendants of a launcher. Then a program that waits for stopped children sees its children stop;
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +27,8 @@ from typing import Protocol
 from reap.launch import freezer, native_files
 from reap.launch.process import smaps
 
+Near = tuple[str, ...]
+"""Programs of equal words take turns one after another, and so do those of equal first words."""
 Turn = tuple[float, float]
 TURN: Turn = (0.02, 0.05)
 """Seconds, at least and at most."""
@@ -72,15 +76,18 @@ def take_turns(
     beside: Mapping[int, int] = MappingProxyType({}),
     enough: Callable[[], bool] = lambda: False,
     turn: Turn = TURN,
+    near: Sequence[Near] = (),
 ) -> list[int]:
     """Has the programs of these launchers take turns until all have ended; how long each one's were, in ns.
 
+    All have a turn before one has its next, in random order, but for what is `near`, as many words for each.
     `beside` are launchers, by those of `launchers`, whose programs run in the turns of these. It ends as soon
     as it has had `enough`, too. Whatever is thrown within, none is left stopped.
     """
     draw = random.Random()  # noqa: S311 - no secret
     own = {process.pid: [process.pid, *filter(None, [beside.get(process.pid)])] for process in launchers}
     ran = dict.fromkeys(own, 0)
+    words = dict(zip(own, near or [()] * len(own), strict=True))
     for launcher in own:
         _await_program(launcher)
     with _stoppers(own) as stoppers:
@@ -89,7 +96,7 @@ def take_turns(
             for launcher in left:
                 stoppers[launcher].stop()
             while left and not enough():
-                for launcher in draw.sample(sorted(left), len(left)):
+                for launcher in shuffled({each: words[each] for each in left}, draw):
                     begun = time.monotonic_ns()
                     if launcher in stopped:
                         stoppers[launcher].go_on()
@@ -104,6 +111,17 @@ def take_turns(
             for launcher in left:
                 stoppers[launcher].go_on()
     return list(ran.values())
+
+
+def shuffled(near: Mapping[int, Near], draw: random.Random) -> list[int]:
+    """The keys in random order, in which equal words stay together, and equal first words."""
+    rank: Mapping[Near, float] = defaultdict(draw.random)
+
+    def place(each: int) -> list[float]:
+        words = near[each]
+        return [*(rank[words[: end + 1]] for end in range(len(words))), draw.random()]
+
+    return sorted(near, key=place)
 
 
 @contextlib.contextmanager

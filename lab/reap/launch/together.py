@@ -30,12 +30,14 @@ def run(
     core: int | None,
     restart: Sequence[bool] = (),
     turn: slices.Turn = slices.TURN,
+    near: Sequence[slices.Near] = (),
 ) -> list[Outcome]:
     """Runs all on one core to their ends, or without one in turns on all; what each cost, in the order given.
 
-    Wall time of one that took turns is that of its own turns. Where `restart` says so, one that has ended is
-    restarted while others still run, which so share the core with as many to their ends. What is restarted is
-    not measured, and killed with all its children at the end of the longest.
+    Wall time of one that took turns is that of its own turns, which `turn` and `near` are about. Where
+    `restart` says so, one that has ended is restarted while others still run, which so share the core with as
+    many to their ends. What is restarted is not measured, and killed with all its children at the end of the
+    longest.
     All are started and held before they execute, then released at once; every timeout is that of the program
     alone, times their number. Throws what `spawn.run` throws: then none is left running.
     """
@@ -47,7 +49,7 @@ def run(
         ]
         gate.open(len(waiting))
         if core is None:
-            ran = slices.take_turns([each.launcher.process for each in waiting], turn=turn)
+            ran = slices.take_turns([each.launcher.process for each in waiting], turn=turn, near=near)
             return [_in_turns(each.outcome(), wall_ns) for each, wall_ns in zip(waiting, ran, strict=True)]
         if not any(restart):
             return [each.outcome() for each in waiting]

@@ -1,13 +1,18 @@
 """Runs of a round in turns on all cores: one at a time, unbiased, and none stays stopped."""
 
+import itertools
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from programs import ends, library, program
 
 from reap.allocators import catalog
@@ -22,7 +27,7 @@ from reap.launch.litter.level import LEVELS
 from reap.launch.records import Launch, Outcome
 
 BUSY = "import time\nwhile time.process_time() < 0.4: pass"
-WAITS = "import os, subprocess; os.waitpid(subprocess.Popen(['true']).pid, os.WUNTRACED)"
+WAITS = "import os, subprocess; child = subprocess.Popen(['true']); os.waitpid(child.pid, os.WUNTRACED)"
 THREADS = """
 import hashlib, threading
 def work():
@@ -193,12 +198,15 @@ def test_littered_heaps_take_turns_where_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Long ones. And else they run one after another: at the same time they would share the caches."""
-    turns, methods = [], {}
+    turns, neighbours, methods = [], Counter[slices.Near](), {}
     take_turns = slices.take_turns
 
-    def taken(launchers: list["subprocess.Popen[bytes]"], **options: slices.Turn) -> list[int]:
-        turns.append(options["turn"])
-        return take_turns(launchers, turn=options["turn"])
+    def taken(
+        launchers: list["subprocess.Popen[bytes]"], *, turn: slices.Turn, near: list[slices.Near]
+    ) -> list[int]:
+        turns.append(turn)
+        neighbours.update(near)
+        return take_turns(launchers, turn=turn, near=near)
 
     monkeypatch.setattr(slices, "take_turns", taken)
     for asked in ("sliced", "auto"):
@@ -217,3 +225,21 @@ def test_littered_heaps_take_turns_where_that_is_asked_for(
             assert all(run.laid is not None and not run.laid.failure for run in rounds)
     assert methods == {"sliced": ("sliced", False), "auto": ("sequential", True)}
     assert turns == [slices.LONG_TURN]
+    assert sorted(neighbours.values()) == [1, 1, 1]  # two levels, and the baseline to itself
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")), max_size=12), st.integers(0, 1000))
+def test_what_is_near_takes_turns_one_after_another(near: list[slices.Near], seed: int) -> None:
+    order = slices.shuffled(dict(enumerate(near)), random.Random(seed))
+    assert sorted(order) == list(range(len(near)))
+    for words in (1, 2):
+        blocks = [key for key, _ in itertools.groupby(near[each][:words] for each in order)]
+        assert len(blocks) == len(set(blocks))
+
+
+def test_the_order_of_turns_is_random() -> None:
+    draw = random.Random(20260101)
+    near = {each: (("a", "b")[each // 2],) for each in range(4)}
+    orders = {tuple(slices.shuffled(near, draw)) for _ in range(200)}
+    assert len(orders) == 2 * 2 * 2
+    assert len({tuple(slices.shuffled(dict.fromkeys(range(4), ()), draw)) for _ in range(1000)}) == 24
