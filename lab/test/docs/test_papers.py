@@ -10,7 +10,9 @@ from reap.allocators import catalog
 from reap.study import claims
 from reap.study.allocators import run as allocators
 from reap.study.ismm2026 import published as ismm2026
+from reap.study.ismm2026 import run as ismm2026_run
 from reap.study.oopsla2002 import published as oopsla2002
+from reap.study.oopsla2002 import run as oopsla2002_run
 from reap.workloads import card
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "papers.md").read_text()
@@ -82,6 +84,16 @@ def test_what_stands_for_an_item_exists(document):
     for name, _, here, _ in items(document):
         for each in named(here):
             assert each.startswith("reap ") or each in known, f"{name}: {each}"
+
+
+@pytest.mark.parametrize(
+    ("document", "runs"),
+    [("ISMM 2026", ismm2026_run.WORKLOADS), ("OOPSLA 2002", oopsla2002_run.WORKLOADS)],
+)
+def test_the_study_runs_what_stands_for_an_item_or_the_page_says_how(document, runs):
+    for name, _, here, why in items(document):
+        for each in set(named(here)) & set(card.names()):
+            assert each in runs or re.search(rf"--workloads {each}\b", why), f"{name}: {each}"
 
 
 @pytest.mark.parametrize("document", STUDIES)

@@ -7,12 +7,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from reap.study.ismm2026 import judge as ismm2026
 from reap.study.oopsla2002 import run as oopsla2002
 from reap.study.records import Study
 
 ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "docs" / "results"
 PUBLISHED = sorted(path.parent for path in RESULTS.glob("*/study.json"))
+JUDGES = {
+    "ismm2026": lambda study: ismm2026.judge(study.measured, study.occupancy),
+    "oopsla2002": oopsla2002.judge,
+}
 
 
 def table(folder, *options):
@@ -42,6 +47,7 @@ def test_a_published_study_is_whole(folder):
     assert not (folder / "runs").exists()
 
 
-def test_what_is_published_follows_from_its_figures_by_the_rules_of_today():
-    published = msgspec.json.decode((RESULTS / "oopsla2002" / "study.json").read_bytes(), type=Study)
-    assert oopsla2002.judge(published) == published.conclusions
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
+def test_what_is_published_follows_from_its_figures_by_the_rules_of_today(folder):
+    published = msgspec.json.decode((folder / "study.json").read_bytes(), type=Study)
+    assert JUDGES[folder.name](published) == published.conclusions

@@ -271,3 +271,17 @@ def test_all_packages_can_be_installed_on_one_machine():
     apt = ["apt-get", "--simulate", "--no-install-recommends", "install", *sorted(names)]
     answer = subprocess.run(apt, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def test_the_page_names_the_licence_of_each_program_that_is_not_ours():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "workloads.md").read_text()
+    section = page.partition("\n## Licences\n")[2].partition("\n## ")[0]
+    told = {}
+    for source, licence, names in re.findall(r"^\| (.+) \| (.+) \| (`.+`) \|$", section, re.MULTILINE):
+        told |= dict.fromkeys(re.findall(r"`([^`]+)`", names), (source, licence))
+    origins = {name: card.load(name).origin for name in card.names()}
+    assert told == {
+        name: (origin.package.removeprefix("https://"), origin.licence)
+        for name, origin in origins.items()
+        if origin.package != "reap"
+    }
