@@ -10,6 +10,7 @@ import math
 import os
 import random
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -19,7 +20,7 @@ from reap.base.files import read_back, write_safely
 from reap.experiment import footprint, naming, private
 from reap.experiment.folder import Folder
 from reap.experiment.once import prepared
-from reap.experiment.records import Pairing, Run
+from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.spec import Spec
 from reap.launch import freezer
 from reap.launch.host import memory
@@ -56,6 +57,16 @@ def settle(
     return found
 
 
+def groups(cells: Sequence[Cell], found: Pairing) -> list[list[Cell]]:
+    """The runs of a round that are started at once: all, or those of neighbouring allocators."""
+    if found.groups == 1:
+        return [list(cells)]
+    order = {each.allocator: place for place, each in reversed(list(enumerate(cells)))}
+    by_allocator = sorted(cells, key=lambda each: order[each.allocator])
+    ends = [len(cells) * number // found.groups for number in range(found.groups + 1)]
+    return [by_allocator[begin:end] for begin, end in pairwise(ends) if begin < end]
+
+
 def core(number: int, seed: int) -> int:
     """The core of a round: any that this process may use, by the experiment's seed."""
     return random.Random(f"{seed}/{number}/core").choice(sorted(os.sched_getaffinity(0)))  # noqa: S311 - no secret
@@ -67,9 +78,11 @@ def _found_out(
     spec, warm_ups = folder.spec, _warm_ups(folder)
     if spec.pairing == "simultaneous" or spec.pairing == "sequential":
         return Pairing(method=spec.pairing)
-    if reason := _of_spec(spec) or _of_warm_ups(warm_ups, copies):
+    if reason := _of_spec(spec) or _of_warm_ups(warm_ups):
         return Pairing(reason=reason)
     why = _several(warm_ups)
+    if reason := _of_memory(warm_ups, copies, in_turns=spec.pairing == "sliced"):
+        return Pairing(reason=reason)
     if reason := _of_length(spec, why, warm_ups):
         return Pairing(reason=reason)
     if spec.server is not None:
@@ -90,6 +103,8 @@ def _found_out(
     reason = reason or next(filter(None, (_of_footprint(each, found) for each in seen)), "")
     if reason:
         return Pairing(reason=reason)
+    if found.method == "sliced":
+        found = msgspec.structs.replace(found, groups=_groups(warm_ups, copies))
     if not any(each.shares for each in seen):
         return _restarting(spec, own, seen, found)
     if spec.fragment is not None:  # which reads what a run reports beside its files
@@ -183,20 +198,43 @@ def _of_spec(spec: Spec) -> str:
     return ""
 
 
-def _of_warm_ups(warm_ups: Sequence[Run], copies: int) -> str:
+def _of_warm_ups(warm_ups: Sequence[Run]) -> str:
     base = warm_ups[0].outcome
     if base.requests is not None and base.requests.count:
         return "the program marks requests, whose times are compared"
     if any(each.latency for each in base.loads):
         return "the load makes requests at a fixed rate, whose latency is compared"
-    return _of_memory(warm_ups, copies)
-
-
-def _of_memory(warm_ups: Sequence[Run], copies: int, files: int = 0) -> str:
-    needed = copies * (max(run.outcome.peak_resident for run in warm_ups) + files)
-    if needed > _SHARE * memory.available():
-        return f"all copies at once take {units.size(needed)} of memory"
     return ""
+
+
+def _of_memory(warm_ups: Sequence[Run], copies: int, files: int = 0, *, in_turns: bool = False) -> str:
+    """That memory does not hold a round; in turns, not even two of its runs, as it may be in groups."""
+    needed = 2 * max(_peaks(warm_ups)) if in_turns else _needed(warm_ups, copies) + copies * files
+    if needed > _SHARE * memory.available():
+        which = "two" if in_turns else "all"
+        return f"{which} copies at once take {units.size(needed)} of memory"
+    return ""
+
+
+def _groups(warm_ups: Sequence[Run], copies: int) -> int:
+    """How many groups a round must be in for each to fit, with one run that is larger than its share."""
+    room = max(_SHARE * memory.available() - max(_peaks(warm_ups)), 1)
+    return min(math.ceil(_needed(warm_ups, copies) / room), copies // 2)
+
+
+def _needed(warm_ups: Sequence[Run], copies: int) -> int:
+    """Bytes at the peaks of all runs of a round, which has the baseline twice."""
+    peaks = _peaks(warm_ups)
+    return sum(peaks) + max(copies - len(peaks), 0) * peaks[0]
+
+
+def _peaks(warm_ups: Sequence[Run]) -> list[int]:
+    """Of each arm; the baseline's is the first."""
+    peaks: dict[str, int] = {}
+    for run in warm_ups:
+        arm = run.cell.arm()
+        peaks[arm] = max(peaks.get(arm, 0), run.outcome.peak_resident)
+    return list(peaks.values())
 
 
 def _of_footprint(seen: footprint.Footprint, found: Pairing) -> str:

@@ -35,6 +35,9 @@ class Pairing(Record):
     to its end. What is restarted is not measured."""
     private: Private | None = None
     """The folders of which each run has a copy-on-write view for itself, where copies would meet there."""
+    groups: int = 1
+    """In how many groups the runs of a round take turns, one group after another, since memory does not hold
+    all at once. Runs over one allocator are in one group, as far as may be."""
 
 
 BARE = "none"

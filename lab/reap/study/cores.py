@@ -14,9 +14,11 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import NamedTuple
 
 from reap.base.errors import ExitCode
 from reap.experiment.runner import InterruptedRunError, Listener
+from reap.launch.host import memory
 from reap.study import measuring
 from reap.study.measuring import Work
 
@@ -43,7 +45,8 @@ class Cores:
                 while waiting and free:
                     (name, work), core = waiting.popleft(), free.pop(0)
                     self._listener.say(f"{name} on core {core}")
-                    one = _Running(context, name, work, core, rounds, self._measure)
+                    place = _Place(core=core, of=self.cores)
+                    one = _Running(context, name, work, place, rounds, self._measure)
                     running[one.line] = one
                 for line in wait(list(running)):
                     assert isinstance(line, Connection)  # noqa: S101 - of `running`
@@ -67,16 +70,23 @@ def _stop(running: Collection["_Running"]) -> None:
         one.ended()
 
 
+class _Place(NamedTuple):
+    """A core, and how many there are: a workload has as large a share of the memory."""
+
+    core: int
+    of: int
+
+
 class _Running:
     """A process that measures one workload."""
 
     def __init__(
-        self, context: SpawnContext, name: str, work: Work, core: int, rounds: int, measure: Measure
+        self, context: SpawnContext, name: str, work: Work, place: _Place, rounds: int, measure: Measure
     ) -> None:
         self.name = name
-        self._core = core
+        self._core = place.core
         self.line, theirs = context.Pipe(duplex=False)
-        words = (work, core, rounds, theirs, measure)
+        words = (work, place, rounds, theirs, measure)
         # A daemon, so that one that was not stopped, as two Ctrl-C at once may have it, ends with the study.
         self._process: SpawnProcess = context.Process(target=_serve, args=words, daemon=True)
         self._process.start()
@@ -104,11 +114,12 @@ class _Teller(Listener):
             self._line.send(text)
 
 
-def _serve(work: Work, core: int, rounds: int, line: Connection, measure: Measure) -> None:
+def _serve(work: Work, place: _Place, rounds: int, line: Connection, measure: Measure) -> None:
     """Runs in a process of its own: measures a workload on a core."""
     os.setpgrp()  # a Ctrl-C comes to it once, by the study
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job ignores
-    os.sched_setaffinity(0, {core})
+    os.sched_setaffinity(0, {place.core})
+    memory.share(place.of)
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     with contextlib.suppress(InterruptedRunError, KeyboardInterrupt):
         measure(work, rounds, _Teller(line))

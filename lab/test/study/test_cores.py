@@ -15,6 +15,7 @@ from reap.experiment.budget import MOST_ROUNDS
 from reap.experiment.records import Cell, Run
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.specify import AskedFragment
+from reap.launch.host import memory
 from reap.launch.litter.level import LEVELS
 from reap.launch.records import Outcome
 from reap.study import forecast, measuring
@@ -41,6 +42,7 @@ def where(work: Work, rounds: int, listener: Listener) -> None:
     """In place of `measuring.measure`: says which core it is on, and that it is there."""
     work.place.mkdir()
     (work.place / "core").write_text(" ".join(map(str, [*os.sched_getaffinity(0), rounds])))
+    (work.place / "memory").write_text(str(memory.available()))
     listener.say("said")
 
 
@@ -61,6 +63,8 @@ def test_each_experiment_has_a_core_of_its_own(tmp_path):
     Cores(2, heard, where).run(wanted, 7)
     found = [(tmp_path / name / "core").read_text().split() for name in "abc"]
     assert {int(core) for core, rounds in found if rounds == "7"} == set(cores)
+    shares = [int((tmp_path / name / "memory").read_text()) for name in "abc"]
+    assert shares == pytest.approx([memory.available() / len(cores)] * 3, rel=0.2)
     assert sorted(text for text in heard.said if text.endswith("said")) == ["a: said", "b: said", "c: said"]
 
 

@@ -5,15 +5,23 @@ from pathlib import Path
 
 from reap.launch.host import cgroups
 
+_sharers = 1
+
+
+def share(with_others: int) -> None:
+    """From now on so many processes that plan by `available` have as much of it each."""
+    global _sharers  # noqa: PLW0603 - of a process, as its memory is
+    _sharers = with_others
+
 
 def available() -> int:
-    """Bytes that the kernel could provide now without swapping, within this process's limits."""
+    """Bytes that the kernel could provide now without swapping, within this process's limits and share."""
     bounds = [_meminfo(Path("/proc/meminfo")), _cgroup(cgroups.MEMBERSHIP, cgroups.ROOT)]
     address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
     if address_space != resource.RLIM_INFINITY:
         bounds.append(address_space)
     known = [bound for bound in bounds if bound is not None]
-    return min(known) if known else 0
+    return min(known) // _sharers if known else 0
 
 
 def out_of_memory_kills() -> int:
