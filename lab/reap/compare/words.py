@@ -199,8 +199,8 @@ def _by(held: Pairing) -> str:
     return f"{how}, since {printable(held.reason)}" if held.reason else how
 
 
-def paired(held: Pairing) -> str:
-    """How the runs of a round were paired, and why where it was not asked for."""
+def paired(held: Pairing, *, littered: bool = False) -> str:
+    """How the runs of a round were paired, and why if not asked for. Littered ones have long turns."""
     if held.method == "simultaneous":
         where = ", ".join(map(printable, held.private.folders)) if held.private else ""
         view = f", each with a private copy-on-write view of {where}" if where else ""
@@ -209,8 +209,10 @@ def paired(held: Pairing) -> str:
     if held.method == "sliced":
         where = ", ".join(map(printable, held.private.folders)) if held.private else ""
         view = f", each with a private copy-on-write view of {where}" if where else ""
+        long = "0.1 to 0.2 s" if littered else "20 to 50 ms"
+        apart = f", in {held.groups} groups, as memory does not hold all at once" if held.groups > 1 else ""
         return (
-            f"Runs of a round took turns of 20 to 50 ms on all cores{view}, {_by(held)}: "
+            f"Runs of a round took turns of {long} on all cores{view}{apart}, {_by(held)}: "
             "wall time is that of a run's own turns."
         )
     why = f": {printable(held.reason)}" if held.reason else ""

@@ -57,7 +57,7 @@ def render_tables(console: Console, result: Fragmented, verdict: FragmentVerdict
     for problem in words.problems(result):
         console.print(Text(f"  {problem}", style="yellow"))
     said = (
-        compared.paired(result.pairing),
+        compared.paired(result.pairing, littered=True),
         words.BELOW_ONE,
         compared.INCONCLUSIVE,
         *words.deciding(result),

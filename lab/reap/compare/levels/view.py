@@ -63,7 +63,12 @@ def view(result: Fragmented, verdict: FragmentVerdict) -> LevelsView:
         verdict=verdict,
         litter=_litter(result),
         reading=" ".join(
-            [compared.paired(result.pairing), words.BELOW_ONE, compared.INCONCLUSIVE, *words.deciding(result)]
+            [
+                compared.paired(result.pairing, littered=True),
+                words.BELOW_ONE,
+                compared.INCONCLUSIVE,
+                *words.deciding(result),
+            ]
         ),
         figures=_figures(result),
         tables=[
