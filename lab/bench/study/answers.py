@@ -4,7 +4,7 @@
 
 A row for each conclusion of the paper: what it says, its own figures, and how it stands here, with the mean
 of the figures and its 95 % confidence interval, unless they are means already. The shorter rows leave the
-extremes out.
+extremes out, and name the question where the paper asks some.
 """
 
 import argparse
@@ -41,6 +41,9 @@ def row(cells: Sequence[str]) -> str:
 
 def table(study: Study, *, short: bool) -> list[str]:
     """The conclusions of a study, a line for each below two of heading."""
+    if short and study.answers:
+        asked = [(each.question, each.claim, each.published, briefly(each)) for each in study.conclusions]
+        return ["| | the paper says | its figures | here |", "|---|---|---|---|", *map(row, asked)]
     if short:
         rows = [(each.claim, each.published, briefly(each)) for each in study.conclusions]
         return ["| the paper says | its figures | here |", "|---|---|---|", *map(row, rows)]

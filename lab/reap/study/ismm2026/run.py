@@ -17,7 +17,7 @@ from reap.study.ismm2026 import judge as claims
 from reap.study.ismm2026 import slowdowns
 from reap.study.ismm2026.words import answers
 from reap.study.measuring import ROUNDS, Work
-from reap.study.records import Mode, Plan, Study
+from reap.study.records import Measured, Mode, Plan, Study
 from reap.workloads import card
 from reap.workloads.records import Card
 
@@ -70,13 +70,12 @@ def run(
         forecast.say(works, listener, elsewhere.cores if elsewhere else 1, plan.rounds)
     done = pacing.measure(works, plan.mode, listener, most=plan.rounds, elsewhere=elsewhere)
     measured, occupancy = done[: len(plan.workloads)], done[len(plan.workloads) :]
-    simulated = []
-    for each in measured:
-        if slowdowns.much(each, plan.mode):
-            name = each.card.name
-            listener.say(f"{name}, why a fragmented heap slows it")
-            work = _slowed(place / f"{name}-misses", each.card, plan.mode, allocators)
-            simulated.append(measuring.measure(work, ROUNDS[plan.mode], listener))
+    slowed = [
+        _slowed(place / f"{each.card.name}-misses", each.card, plan.mode, allocators)
+        for each in measured
+        if slowdowns.much(each, plan.mode)
+    ]
+    simulated = _explained(slowed, plan.mode, listener, elsewhere)
     by_name = {each.card.name: result for each, result in judging.results(simulated)}
     conclusions = claims.judge(measured, occupancy)
     return Study(
@@ -89,6 +88,17 @@ def run(
         answers=answers(conclusions),
         conclusions=conclusions,
     )
+
+
+def _explained(
+    slowed: list[Work], mode: Mode, listener: Listener, elsewhere: pacing.Place | None
+) -> list[Measured]:
+    """Why a fragmented heap slows these."""
+    if slowed:
+        listener.say(f"why a fragmented heap slows {', '.join(each.described.name for each in slowed)}")
+    if mode == "full" and elsewhere is not None:
+        return pacing.measure(slowed, mode, listener, most=ROUNDS[mode], elsewhere=elsewhere)
+    return [measuring.measure(each, ROUNDS[mode], listener) for each in slowed]
 
 
 def _work(place: Path, name: str, mode: Mode, allocators: list[Allocator]) -> Work:

@@ -183,6 +183,18 @@ def test_misses_are_those_of_the_processor_where_it_counts_them(tmp_path, monkey
         assert levels_run.run(folder) == result
 
 
+def test_the_processor_s_own_counters_see_what_a_littered_heap_costs(tmp_path):
+    """Nowhere where this project is built so far: its machines are virtual, and show none."""
+    if not counters.here():
+        pytest.skip("the processor shows no counters of cache misses here")
+    how = fragmented("adv3", naive_environment={"NAIVE": "1"}, layouts=0, caches="counters")
+    result = measured(tmp_path, allocators="glibc", how=how)
+    clean, apart = (result.arm("naive", "glibc", level).misses for level in ("adv0", "adv3"))
+    assert apart.instructions == pytest.approx(clean.instructions, rel=0.2)
+    assert apart.first > clean.first > 0
+    assert not apart.caches, "they are not simulated"
+
+
 @VALGRIND
 def test_without_counters_of_the_processor_caches_are_simulated_and_that_is_said(monkeypatch):
     only_page_faults(monkeypatch, lacking=["last"])

@@ -325,6 +325,26 @@ def test_a_region_that_is_slowed_has_its_causes():
     assert not slowdowns.much(hybrid, "full")
 
 
+def test_what_explains_a_slowdown_is_measured_on_all_cores_that_the_study_has(tmp_path, monkeypatch):
+    class Cores:
+        cores = 2
+
+    asked = []
+
+    def taken(works, _mode, _listener, *, most, elsewhere=None):
+        asked.append(([work.place.name for work in works], most, elsewhere))
+        found = [slowed("custom", 1.3, name=work.described.name) for work in works]
+        return found if len(asked) == 1 else [msgspec.structs.replace(each, result=None) for each in found]
+
+    monkeypatch.setattr(pacing, "measure", taken)
+    names, here = ["chart-parser", "mudlle"], Cores()
+    plan = Plan(study="ismm2026", mode="full", workloads=names, allocators=["glibc"], rounds=12)
+    study = ismm2026.run(tmp_path, plan, [Allocator(name="glibc")], Listener(), here)
+    assert asked[0] == ([*names, "chart-parser-occupancy"], 12, here)
+    assert asked[1] == ([f"{name}-misses" for name in names], 6, here)
+    assert {each.workload for each in study.slowdowns} == set(names)
+
+
 def test_the_page_says_what_its_figures_rest_on():
     """Found by review: notes, failed controls, layout bias and the doubts of an arm were nowhere."""
     one = measured()
