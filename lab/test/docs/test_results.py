@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from reap.base import units
+from reap.study.ismm2026 import artefact
 from reap.study.ismm2026 import judge as ismm2026
 from reap.study.oopsla2002 import run as oopsla2002
 from reap.study.records import Study
@@ -51,3 +53,25 @@ def test_a_published_study_is_whole(folder):
 def test_what_is_published_follows_from_its_figures_by_the_rules_of_today(folder):
     published = msgspec.json.decode((folder / "study.json").read_bytes(), type=Study)
     assert JUDGES[folder.name](published) == published.conclusions
+
+
+def test_the_papers_own_programs_stand_beside_their_artefact():
+    published = msgspec.json.decode((RESULTS / "ismm2026" / "study.json").read_bytes(), type=Study)
+    page = (ROOT / "docs" / "papers.md").read_text().splitlines()
+    rows = [
+        f"| {each.program} | {each.figure} | {each.allocator} | {units.ratio_with_interval(each.artefact)} "
+        f"| {units.ratio_with_interval(each.here)} |"
+        for each in artefact.compared(published.measured)
+        if each.workload in ("mudlle", "clang") and each.here
+    ]
+    assert len(rows) == 2 * 3 * 3
+    assert [row for row in rows if row not in page] == []
+
+
+def test_the_intervals_that_stayed_wide_are_counted():
+    page = (RESULTS / "README.md").read_text()
+    counts = [
+        sum(len(each.wide) for each in msgspec.json.decode(path.read_bytes(), type=Study).measured)
+        for path in (RESULTS / "oopsla2002" / "study.json", RESULTS / "ismm2026" / "study.json")
+    ]
+    assert f"thirty: {counts[0]:,} and {counts[1]:,} ratios" in page
