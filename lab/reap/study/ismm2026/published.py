@@ -145,6 +145,5 @@ REJECTED = (
     ("gcc", "region", "its obstacks and zones stand beside a collector: nothing switches them off"),
     ("Apache httpd", "region", "not compute-bound, as in the paper; `reap study oopsla2002` has it"),
     ("GLib's slices", "per-class", "the switch is accepted and changes nothing"),
-    ("Erlang", "hybrid", "with +Mea min malloc serves 1.6 times the objects, in the same time"),
 )
 """Candidates that are in no study of this paper: name, type of allocator, reason."""

@@ -29,7 +29,7 @@ WORKLOADS = (
     "tshark", "nim",
 )  # fmt: skip
 """Per-class, regions, hybrids: the paper's order."""
-WHERE_NAMED = ("lcc", "blender-nodes", "blender-sculpt", "tcl", "nginx")
+WHERE_NAMED = ("lcc", "blender-nodes", "blender-sculpt", "tcl", "nginx", "erlang")
 """Run where `--workloads` names them: the paper had no input for lcc, and a quick study no time for more."""
 ALLOCATORS: tuple[str, ...] = (*claims.PAPER, "mimalloc-v3", "jemalloc-5.3.1", "snmalloc", "tcmalloc")
 """The paper's, and today's peers where they are installed: these are in the figures, and among the best."""
