@@ -245,11 +245,8 @@ class Runner:
         each = self._runs_a_round()
         self._listener.progress(number * each, rounds * each, f"round {number + 1}, all at once")
         core = pairing.core(number, self._spec.seed) if self.pairing.method == "simultaneous" else None
-        ended = [
-            run
-            for group in pairing.groups(cells, self.pairing)
-            for run in self._once.run_together(group, core, self.pairing)
-        ]
+        groups = pairing.groups(cells, self.pairing)
+        ended = [run for group in groups for run in self._once.run_together(group, core, self.pairing)]
         for run in ended:
             self._examine(run.cell, run.outcome)
         return ended

@@ -127,7 +127,8 @@ def _require_commit(source: Git, clone: Path) -> None:
         raise _wrong(source, clone, f"HEAD is {head.stdout.strip() or 'no commit'}", again)
     proved = _git(source, "-C", str(clone), "fsck", "--no-dangling", "--no-progress", must=False)
     if proved.returncode != 0:
-        raise _wrong(source, clone, " ".join(proved.stderr.split())[-300:], again)
+        said = proved.stderr or proved.stdout  # a missing object is told on standard output
+        raise _wrong(source, clone, " ".join(said.split())[-300:], again)
 
 
 def _wrong(source: Git, where: object, said: str, hint: str) -> ReapError:
