@@ -81,7 +81,7 @@ def _found_out(
     if reason := _of_spec(spec) or _of_warm_ups(warm_ups):
         return Pairing(reason=reason)
     why = _several(warm_ups)
-    if reason := _of_memory(warm_ups, copies, in_turns=spec.pairing == "sliced"):
+    if reason := _of_memory(warm_ups, copies, in_groups=spec.pairing == "sliced" and spec.server is None):
         return Pairing(reason=reason)
     if reason := _of_length(spec, why, warm_ups):
         return Pairing(reason=reason)
@@ -207,19 +207,19 @@ def _of_warm_ups(warm_ups: Sequence[Run]) -> str:
     return ""
 
 
-def _of_memory(warm_ups: Sequence[Run], copies: int, files: int = 0, *, in_turns: bool = False) -> str:
-    """That memory does not hold a round; in turns, not even two of its runs, as it may be in groups."""
-    needed = 2 * max(_peaks(warm_ups)) if in_turns else _needed(warm_ups, copies) + copies * files
+def _of_memory(warm_ups: Sequence[Run], copies: int, files: int = 0, *, in_groups: bool = False) -> str:
+    """That memory does not hold a round; or where one may be in groups, not even two of its runs."""
+    needed = 2 * max(_peaks(warm_ups)) if in_groups else _needed(warm_ups, copies) + copies * files
     if needed > _SHARE * memory.available():
-        which = "two" if in_turns else "all"
+        which = "two" if in_groups else "all"
         return f"{which} copies at once take {units.size(needed)} of memory"
     return ""
 
 
 def _groups(warm_ups: Sequence[Run], copies: int) -> int:
     """How many groups a round must be in for each to fit, with one run that is larger than its share."""
-    room = max(_SHARE * memory.available() - max(_peaks(warm_ups)), 1)
-    return min(math.ceil(_needed(warm_ups, copies) / room), copies // 2)
+    limit = max(_SHARE * memory.available() - max(_peaks(warm_ups)), 1)
+    return min(math.ceil(_needed(warm_ups, copies) / limit), copies // 2)
 
 
 def _needed(warm_ups: Sequence[Run], copies: int) -> int:

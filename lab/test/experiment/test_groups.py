@@ -9,14 +9,16 @@ from reap.allocators import catalog
 from reap.compare import run as comparing
 from reap.compare import words
 from reap.compare.levels import run as levels
-from reap.experiment import pairing
+from reap.experiment import arms, pairing
 from reap.experiment.folder import Folder
-from reap.experiment.records import Cell, Pairing
+from reap.experiment.records import Asked, Cell, Pairing, Run
 from reap.experiment.spec import Spec, Variant
 from reap.experiment.specify import AskedFragment, Conditions, specify
 from reap.launch import program as programs
 from reap.launch.host import memory
 from reap.launch.litter.level import LEVELS
+from reap.launch.records import Loaded, Outcome
+from reap.server.records import Server
 
 LARGE, SMALL = "my $x; vec($x, 120_000_000, 8) = 1; print 1", "print 1"
 MB = 1_000_000
@@ -37,11 +39,11 @@ def test_each_run_is_in_one_group_beside_those_of_its_allocator(count: int) -> N
         assert order == list("ppqqrrss")
 
 
-def fragmented(asked: str, allocators: str) -> Spec:
+def fragmented(asked: Asked, allocators: str) -> Spec:
     return specify(
         ["perl", "-e", "my @a = map { {} } 1 .. 5000"],
         catalog.parse(allocators),
-        conditions=Conditions(pairing=asked, runs=2),  # type: ignore[arg-type]
+        conditions=Conditions(pairing=asked, runs=2),
         fragmented=AskedFragment(levels=[LEVELS["adv0"], LEVELS["adv1"]], layouts=0, controls=False),
     )
 
@@ -95,3 +97,24 @@ def test_processes_that_plan_side_by_side_share_what_there_is(monkeypatch: pytes
     monkeypatch.setattr(memory, "_sharers", 1)  # and so again at the end
     memory.share(4)
     assert memory.available() == pytest.approx(whole / 4, rel=0.2)
+
+
+def test_servers_that_do_not_fit_at_once_run_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They take no turns in groups: where two fitted, all were started."""
+    monkeypatch.setattr(memory, "available", lambda: 100 * MB)
+    command = programs.resolve(["cat", "{port}"])
+    spec = specify(
+        command.command,
+        catalog.parse(f"glibc,good={library('good')}"),
+        server=Server(ready="tcp", load=command, stop=15, ready_within=1, has_port=True),
+        conditions=Conditions(pairing="sliced"),
+    )
+    load = Loaded(cpu_ns=10**9, wall_ns=10**9, requests=1)
+    outcome = Outcome(exit_code=0, wall_ns=10**9, peak_resident=30 * MB, loads=[load])
+    with Folder.create(tmp_path / "e", spec, None) as folder:
+        folder.append(Run(cell=arms.arms(spec)[0], outcome=outcome, order=0, started=0.0, warmup=True))
+        found = pairing.settle(folder, 3, list, print)
+    assert found.method == "sequential"
+    assert "all copies at once take" in found.reason
