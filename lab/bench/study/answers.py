@@ -41,14 +41,13 @@ def row(cells: Sequence[str]) -> str:
 
 def table(study: Study, *, short: bool) -> list[str]:
     """The conclusions of a study, a line for each below two of heading."""
-    if short and study.answers:
-        asked = [(each.question, each.claim, each.published, briefly(each)) for each in study.conclusions]
-        return ["| | the paper says | its figures | here |", "|---|---|---|---|", *map(row, asked)]
-    if short:
-        rows = [(each.claim, each.published, briefly(each)) for each in study.conclusions]
-        return ["| the paper says | its figures | here |", "|---|---|---|", *map(row, rows)]
-    long = [(each.question, each.claim, each.published, here(each)) for each in study.conclusions]
-    return ["| | conclusion | the paper | here |", "|---|---|---|---|", *map(row, long)]
+    columns = "the paper says | its figures | here" if short else "conclusion | the paper | here"
+    say = briefly if short else here
+    rows = [[each.claim, each.published, say(each)] for each in study.conclusions]
+    if short and not study.answers:
+        return [f"| {columns} |", "|---|---|---|", *map(row, rows)]
+    asked = [[each.question, *cells] for each, cells in zip(study.conclusions, rows, strict=True)]
+    return [f"| | {columns} |", "|---|---|---|---|", *map(row, asked)]
 
 
 def main() -> None:

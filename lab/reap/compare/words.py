@@ -201,14 +201,12 @@ def _by(held: Pairing) -> str:
 
 def paired(held: Pairing, *, littered: bool = False) -> str:
     """How the runs of a round were paired, and why if not asked for. Littered ones have long turns."""
+    where = ", ".join(map(printable, held.private.folders)) if held.private else ""
+    view = f", each with a private copy-on-write view of {where}" if where else ""
     if held.method == "simultaneous":
-        where = ", ".join(map(printable, held.private.folders)) if held.private else ""
-        view = f", each with a private copy-on-write view of {where}" if where else ""
         again = "; shorter ones were restarted beside longer ones, unmeasured" if held.restarts else ""
         return f"Runs of a round shared one core at the same time{view}{again}: wall time was not compared."
     if held.method == "sliced":
-        where = ", ".join(map(printable, held.private.folders)) if held.private else ""
-        view = f", each with a private copy-on-write view of {where}" if where else ""
         long = "0.1 to 0.2 s" if littered else "20 to 50 ms"
         apart = f", in {held.groups} groups, as memory does not hold all at once" if held.groups > 1 else ""
         return (

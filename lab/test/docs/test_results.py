@@ -1,5 +1,6 @@
 """What is said of the published studies is what their data say."""
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,12 @@ JUDGES = {
     "ismm2026": lambda study: ismm2026.judge(study.measured, study.occupancy),
     "oopsla2002": oopsla2002.judge,
 }
+
+
+@functools.cache
+def study_of(name):
+    """It is large."""
+    return msgspec.json.decode((RESULTS / name / "study.json").read_bytes(), type=Study)
 
 
 def table(folder, *options):
@@ -51,17 +58,16 @@ def test_a_published_study_is_whole(folder):
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
 def test_what_is_published_follows_from_its_figures_by_the_rules_of_today(folder):
-    published = msgspec.json.decode((folder / "study.json").read_bytes(), type=Study)
+    published = study_of(folder.name)
     assert JUDGES[folder.name](published) == published.conclusions
 
 
 def test_the_papers_own_programs_stand_beside_their_artefact():
-    published = msgspec.json.decode((RESULTS / "ismm2026" / "study.json").read_bytes(), type=Study)
     page = (ROOT / "docs" / "papers.md").read_text().splitlines()
     rows = [
         f"| {each.program} | {each.figure} | {each.allocator} | {units.ratio_with_interval(each.artefact)} "
         f"| {units.ratio_with_interval(each.here)} |"
-        for each in artefact.compared(published.measured)
+        for each in artefact.compared(study_of("ismm2026").measured)
         if each.workload in ("mudlle", "clang") and each.here
     ]
     assert len(rows) == 2 * 3 * 3
@@ -70,8 +76,5 @@ def test_the_papers_own_programs_stand_beside_their_artefact():
 
 def test_the_intervals_that_stayed_wide_are_counted():
     page = (RESULTS / "README.md").read_text()
-    counts = [
-        sum(len(each.wide) for each in msgspec.json.decode(path.read_bytes(), type=Study).measured)
-        for path in (RESULTS / "oopsla2002" / "study.json", RESULTS / "ismm2026" / "study.json")
-    ]
+    counts = [sum(len(each.wide) for each in study_of(name).measured) for name in ("oopsla2002", "ismm2026")]
     assert f"thirty: {counts[0]:,} and {counts[1]:,} ratios" in page

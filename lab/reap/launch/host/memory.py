@@ -8,10 +8,10 @@ from reap.launch.host import cgroups
 _sharers = 1
 
 
-def share(with_others: int) -> None:
-    """From now on so many processes that plan by `available` have as much of it each."""
+def share(processes: int) -> None:
+    """From now on so many processes, this one among them, have as much each of what is `available`."""
     global _sharers  # noqa: PLW0603 - of a process, as its memory is
-    _sharers = with_others
+    _sharers = processes
 
 
 def available() -> int:

@@ -96,7 +96,7 @@ def _explained(
     """Why a fragmented heap slows these."""
     if slowed:
         listener.say(f"why a fragmented heap slows {', '.join(each.described.name for each in slowed)}")
-    if mode == "full" and elsewhere is not None:
+    if mode == "full":
         return pacing.measure(slowed, mode, listener, most=ROUNDS[mode], elsewhere=elsewhere)
     return [measuring.measure(each, ROUNDS[mode], listener) for each in slowed]
 
