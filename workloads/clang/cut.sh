@@ -1,7 +1,7 @@
 #!/bin/sh
 # cut.sh FILE LINES: SQLite's amalgamation to the end of the source file in it that is reached so many thousand lines after
-# its declarations.
+# malloc.c. What is before that is mostly declarations, and code for other systems.
 awk -v wanted="${2}000" '
     { print }
-    /^\/\*+ End of sqliteInt\.h \*+\/$/ { declared = NR }
-    declared && NR - declared >= wanted && /^\/\*+ End of .* \*+\/$/ { exit }' "$1" >sqlite3.c
+    /^\/\*+ End of malloc\.c \*+\/$/ { begun = NR }
+    begun && NR - begun >= wanted && /^\/\*+ End of .* \*+\/$/ { exit }' "$1" >sqlite3.c
