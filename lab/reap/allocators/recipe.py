@@ -11,7 +11,7 @@ import msgspec
 from reap.base.records import Record
 
 FOLDER = Path(str(files("reap.allocators"))) / "recipes"
-"""A TOML file an allocator, what they need, and one lock of all the crates (`Cargo.toml`, `Cargo.lock`)."""
+"""A TOML file an allocator, what they need, and locks of the crates (`Cargo.toml`, `Cargo.lock`)."""
 
 MANIFEST = "Cargo.toml"
 LOCK = "Cargo.lock"
@@ -30,7 +30,7 @@ class Recipe(Record):
     crate: str
     """The crate that carries its source."""
     needs: list[str]
-    """The commands that `build` calls, beside those of coreutils."""
+    """The commands that `build` calls, beside those of coreutils, grep, sed and findutils."""
     build: str
     """A script for `sh -eu`, run in a copy of the crate. In its environment are NAME, VERSION, JOBS (how many
     at a time), RECIPES (the folder of the recipes) and OUT (an empty folder). It leaves in OUT: `libNAME.so`,
@@ -38,6 +38,9 @@ class Recipe(Record):
     `include`; and the licence, where the crate has it."""
     files: list[str] = []
     """What it needs of RECIPES."""
+    lock: str = "."
+    """The folder below RECIPES with the lock that has the crate. A cargo reads all crates of a lock or none:
+    one that older cargos cannot read is in a lock of its own."""
 
 
 class Crate(Record):
@@ -47,6 +50,8 @@ class Crate(Record):
     version: str
     checksum: str = ""
     """Of its archive; one that lies in a folder has none."""
+    lock: str = "."
+    """The folder of the lock, below the recipes."""
 
 
 @cache
@@ -58,8 +63,9 @@ def recipes() -> dict[str, Recipe]:
 
 def crate(recipe: Recipe) -> Crate:
     """The crate that a recipe builds from."""
-    locked = tomllib.loads((FOLDER / LOCK).read_text())["package"]
-    return msgspec.convert(next(each for each in locked if each["name"] == recipe.crate), Crate)
+    locked = tomllib.loads((FOLDER / recipe.lock / LOCK).read_text())["package"]
+    found = next(each for each in locked if each["name"] == recipe.crate)
+    return msgspec.convert({**found, "lock": recipe.lock}, Crate)
 
 
 def fingerprint(recipe: Recipe) -> str:

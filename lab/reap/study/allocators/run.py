@@ -19,8 +19,8 @@ from reap.study.records import Consumed, Evaluated, Mode, Plan, Study
 NAME = "allocators"
 WORKLOADS = setups.WORKLOADS
 ALLOCATORS: tuple[str, ...] = (
-    "glibc", "dlmalloc", "hoard", "jemalloc", "tcmalloc", "mimalloc-v3", "snmalloc", "rpmalloc", "tbbmalloc",
-    "scudo", "hardened-malloc",
+    "glibc", "dlmalloc", "hoard", "jemalloc", "tcmalloc", "google-tcmalloc", "mimalloc-v3", "snmalloc",
+    "rpmalloc", "tbbmalloc", "scudo", "hardened-malloc",
 )  # fmt: skip
 """The paper's, and today's others. No recipe builds Lockless: it is named by its file."""
 

@@ -31,7 +31,9 @@ WORKLOADS = (
 """Per-class, regions, hybrids: the paper's order."""
 WHERE_NAMED = ("lcc", "blender-nodes", "blender-sculpt", "tcl", "nginx", "erlang")
 """Run where `--workloads` names them: the paper had no input for lcc, and a quick study no time for more."""
-ALLOCATORS: tuple[str, ...] = (*claims.PAPER, "mimalloc-v3", "jemalloc-5.3.1", "snmalloc", "tcmalloc")
+ALLOCATORS: tuple[str, ...] = (
+    *claims.PAPER, "mimalloc-v3", "jemalloc-5.3.1", "snmalloc", "tcmalloc", "google-tcmalloc",
+)  # fmt: skip
 """The paper's, and today's peers where they are installed: these are in the figures, and among the best."""
 OCCUPANCY = ("chart-parser", "clang")
 """What Figure 3 is of, over jemalloc, at multiplier 10: in a quick study the first alone, as simulated caches

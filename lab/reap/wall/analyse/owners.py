@@ -45,8 +45,8 @@ ALLOCATOR_FUNCTIONS = [
 """The allocator's functions in files that are no allocator as a whole, for `native.Watched`."""
 
 ALLOCATOR_FILES = [
-    "libjemalloc*", "libtcmalloc*", "libmimalloc*", "libsnmalloc*", "librpmalloc*", "libhoard*",
-    "libtbbmalloc*", "libscudo*", "libhardened_malloc*", "libdlmalloc*", "libclang_rt.scudo*",
+    "libjemalloc*", "libtcmalloc*", "libgoogle-tcmalloc*", "libmimalloc*", "libsnmalloc*", "librpmalloc*",
+    "libhoard*", "libtbbmalloc*", "libscudo*", "libhardened_malloc*", "libdlmalloc*", "libclang_rt.scudo*",
 ]  # fmt: skip
 """Files that are an allocator as a whole, by their names, for `native.Watched`."""
 
@@ -61,7 +61,7 @@ _SERVES = (
 """Allocators that give themselves away by a function's name."""
 
 _FILES = re.compile(
-    r"^lib(jemalloc|tcmalloc|mimalloc|snmalloc|rpmalloc|hoard|tbbmalloc|scudo|hardened_malloc|dlmalloc)"
+    r"^lib(jemalloc|(?:google-)?tcmalloc|mimalloc|snmalloc|rpmalloc|hoard|tbbmalloc|scudo|hardened_malloc|dlmalloc)"
     r"|^libclang_rt\.(scudo)"
 )
 _LIBC = re.compile(r"^libc(\.so|-2)")
