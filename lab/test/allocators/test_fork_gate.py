@@ -1,4 +1,4 @@
-"""The gate that the locks of some allocators pass: a child that is forked beside other threads can take them."""
+"""The gate that locks of some allocators pass: a child that is forked beside other threads can take them."""
 
 import subprocess
 
