@@ -124,7 +124,7 @@ def started(workers: int, processes: int, folder: Path) -> Iterator[tuple[str, i
     command += ["--host", "127.0.0.1", "--scheduler-file", str(contact)]
     running = [subprocess.Popen(command, env=environment, cwd=folder)]
     try:
-        while not contact.exists():
+        while not (contact.exists() and contact.read_text().endswith("}")):  # created, then written
             time.sleep(0.1)
         address = json.loads(contact.read_text())["address"]
         for number in range(processes):

@@ -312,7 +312,7 @@ def test_a_scheduler_without_reap_is_named(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     with subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL) as process:
         try:
-            while not contact.exists():
+            while not (contact.exists() and contact.read_text().endswith("}")):  # created, then written
                 time.sleep(0.05)
             with cluster.client(json.loads(contact.read_text())["address"]) as client:
                 sweep = fakes.a_sweep(fakes.a_cell(rounds=2))

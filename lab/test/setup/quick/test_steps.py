@@ -1,5 +1,6 @@
 """The steps of `make quick`: what is started, waited for and killed."""
 
+import contextlib
 import subprocess
 from pathlib import Path
 
@@ -46,7 +47,8 @@ def test_what_overruns_is_killed_with_all_it_started_and_remembered_as_longer(st
     assert outcome.verdict == "stopped"
     assert outcome.seconds < 20
     stat = Path(f"/proc/{int((tmp_path / 'child').read_text())}/stat")
-    assert not stat.exists() or stat.read_text().split()[2] == "Z"
+    with contextlib.suppress(OSError):  # it is gone
+        assert stat.read_text().split()[2] == "Z"
     assert steps.Runner(tmp_path, 9, 1).expected(hangs) > outcome.seconds
 
 
