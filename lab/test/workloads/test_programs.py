@@ -164,8 +164,8 @@ def test_the_naive_variant_of_debian_s_programs_is_the_one_that_calls_malloc(nam
         outputs.add(outcome.stdout_digest)
         objects[variant] = Recorded(outcome, read.read(path), path).objects
     assert len(outputs) == 1
-    share = card.load(name).custom_share  # measured at the default scale
-    assert objects["custom"] < (1 - share / 2) * objects["naive"]
+    # Clang's pools serve a quarter of its objects: of that one the bound is what its card says.
+    assert objects["custom"] < max(1 / 1.5, 1 - card.load(name).custom_share) * objects["naive"]
     if "reap" in objects:  # ours takes chunks, as theirs does
         assert objects["naive"] > 4 * objects["reap"]
 
