@@ -52,7 +52,7 @@ std::vector<Dwarf_Die> Scopes::at(Dwarf_Die *unit, uint64_t address) {
 }
 
 const std::vector<Scopes::Function> &Scopes::functions(Dwarf_Die *unit) {
-    const auto [entry, fresh] = units_.try_emplace(dwarf_dieoffset(unit));
+    const auto [entry, fresh] = units_.try_emplace(unit->addr);
     std::vector<Function> &found = entry->second;
     if (fresh) {
         collect(unit, found);

@@ -23,8 +23,8 @@ class Scopes {
         uint64_t end;
         Dwarf_Die entry;
     };
-    // By the unit's offset in the file: its functions, by where they begin.
-    std::unordered_map<uint64_t, std::vector<Function>> units_;
+    // By where the unit's first entry is in memory: its functions, by where they begin.
+    std::unordered_map<const void *, std::vector<Function>> units_;
 
     const std::vector<Function> &functions(Dwarf_Die *unit);
     static void collect(Dwarf_Die *parent, std::vector<Function> &found);

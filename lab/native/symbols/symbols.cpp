@@ -15,6 +15,7 @@
 #include <libiberty/demangle.h>
 
 #include "symbols/scopes.h"
+#include "symbols/units.h"
 
 namespace reap::native {
 namespace {
@@ -98,6 +99,7 @@ struct Symbolizer::Files {
         std::map<uint64_t, std::string> imports; // by the slot of the global offset table
         std::vector<Symbol> symbols;
         Scopes scopes;
+        Units units;
         std::unordered_map<uint64_t, std::vector<SourceFrame>> resolved;
         ~File() {
             if (dwfl != nullptr) dwfl_end(dwfl);
@@ -219,15 +221,29 @@ std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t a
     Dwfl_Module *file = files_->module(path);
     if (file == nullptr) return {SourceFrame{}};
 
+    Files::File &held = files_->open[path];
     SourceFrame here;
-    if (Dwfl_Line *line = dwfl_module_getsrc(file, address)) {
-        if (const char *name = dwfl_lineinfo(line, nullptr, &here.line, nullptr, nullptr, nullptr))
-            here.file = name;
-    }
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = dwfl_module_addrdie(file, address, &bias);
+    Dwarf_Die functions{};
     std::vector<Dwarf_Die> scopes;
-    if (unit != nullptr) scopes = files_->open[path].scopes.at(unit, address - bias);
+    if (unit != nullptr) {
+        functions = functions_of(unit);
+        scopes = held.scopes.at(&functions, address - bias);
+    }
+    if (scopes.empty()) { // no unit, or one that lies around another that .debug_aranges does not list
+        Dwarf_Addr its_bias = 0;
+        if (Dwarf_Die *listed = held.units.at(file, address, &its_bias)) {
+            unit = listed;
+            bias = its_bias;
+            functions = functions_of(unit);
+            scopes = held.scopes.at(&functions, address - bias);
+        }
+    }
+    if (Dwarf_Line *line = unit != nullptr ? dwarf_getsrc_die(unit, address - bias) : nullptr) {
+        const char *name = dwarf_linesrc(line, nullptr, nullptr);
+        if (name != nullptr && dwarf_lineno(line, &here.line) == 0) here.file = name;
+    }
     for (Dwarf_Die &scope : scopes) {
         const int tag = dwarf_tag(&scope);
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
@@ -248,7 +264,7 @@ std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t a
         Dwarf_Word call_file = 0;
         Dwarf_Files *files = nullptr;
         if (dwarf_formudata(dwarf_attr(&scope, DW_AT_call_file, &memory), &call_file) == 0 &&
-            dwarf_getsrcfiles(unit, &files, nullptr) == 0) {
+            dwarf_getsrcfiles(&functions, &files, nullptr) == 0) {
             if (const char *name = dwarf_filesrc(files, call_file, nullptr, nullptr)) here.file = name;
         }
     }

@@ -1,5 +1,6 @@
 """Functions and lines of addresses, as addr2line says them, and quickly where a unit is large."""
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -113,9 +114,7 @@ def test_debug_information_beside_the_program(tmp_path):
     assert any("<stdin>:" in site.location for site in sites), sites
 
 
-@pytest.mark.parametrize("flags", [["-O1"], ["-O2"], ["-O2", "-flto"], ["-O2", "-gdwarf-4"]], ids="".join)
-def test_inlined_functions_are_those_that_addr2line_says(tmp_path, flags):
-    path = program(INLINED, *flags)
+def is_as_addr2line_says(tmp_path, path):
     known = frames_by_address(recorded(tmp_path, "full", path).recording, path)
     inlined = 0
     for address, frames in known.items():
@@ -130,6 +129,37 @@ def test_inlined_functions_are_those_that_addr2line_says(tmp_path, flags):
         inlined += len(frames) > 1
     assert len(known) > 8
     assert inlined >= 5
+
+
+@pytest.mark.parametrize("flags", [["-O1"], ["-O2"], ["-O2", "-flto"], ["-O2", "-gdwarf-4"]], ids="".join)
+def test_inlined_functions_are_those_that_addr2line_says(tmp_path, flags):
+    is_as_addr2line_says(tmp_path, program(INLINED, *flags))
+
+
+@pytest.mark.parametrize("flags", [["-O2"], ["-O2", "-gdwarf-4"]], ids="".join)
+def test_a_program_without_a_table_of_units_has_its_lines(tmp_path, flags):
+    """As clang and rustc write it."""
+    path = tmp_path / "program"
+    removed = ["objcopy", "--remove-section", ".debug_aranges", program(INLINED, *flags), path]
+    subprocess.run(removed, check=True)
+    is_as_addr2line_says(tmp_path, str(path))
+
+
+@pytest.mark.parametrize("version", ["-gdwarf-5", "-gdwarf-4"])
+def test_split_debug_information_has_the_same_functions(tmp_path, version):
+    known = []
+    for flag in ("-gno-split-dwarf", "-gsplit-dwarf"):
+        words = ["g++", "-x", "c++", "-O2", "-w", version, flag, "-c", "-", "-o", "program.o"]
+        subprocess.run(words, input=INLINED, text=True, check=True, cwd=tmp_path)
+        path = str(tmp_path / "program")
+        subprocess.run(["g++", "program.o", "-o", path], check=True, cwd=tmp_path)
+        known.append(frames_by_address(recorded(tmp_path, "full", path).recording, path))
+    assert known[0] == known[1]
+    assert sum(len(frames) > 1 for frames in known[0].values()) >= 5
+    (tmp_path / "program.dwo").unlink()
+    os.mkfifo(tmp_path / "program.dwo")  # opening it would not end
+    sites = recorded(tmp_path, "full", path).profile.sites
+    assert any("<stdin>:" in site.location for site in sites), sites
 
 
 @pytest.mark.timed
