@@ -64,6 +64,19 @@ def shortened(text: str, width: int) -> str:
     return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
 
 
+def branches(depths: Sequence[int]) -> list[str]:
+    """The lines before the rows of a tree, which are listed depth first, the outermost at depth 1."""
+    drawn = []
+    for row, depth in enumerate(depths):
+        last = []
+        for level in range(1, depth + 1):
+            behind = next((each for each in depths[row + 1 :] if each <= level), 0)
+            last.append(behind != level)
+        stems = "".join("  " if ended else "│ " for ended in last[:-1])
+        drawn.append(stems + ("└" if last[-1] else "├"))
+    return drawn
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`did you mean jemalloc? `, to stand before a hint; empty where no known name resembles the word."""
     import difflib  # not for `reap --help`

@@ -21,7 +21,8 @@ from reap.launch.records import Launch, Outcome
 from reap.live import analyse
 from reap.live.records import Depth, Moment
 from reap.recording import attach
-from reap.recording.analyse.sites import names, telling
+from reap.recording.analyse.frames import names
+from reap.recording.analyse.sites import telling
 from reap.recording.analyse.sizes import bins
 from reap.recording.read import reading
 

@@ -43,6 +43,11 @@ def _renamed(site: Site, known: str, started: str) -> Site:
         site,
         function=in_text(site.function),
         location=in_text(site.location),
+        via=in_text(site.via),
+        callers=[
+            replace(each, function=in_text(each.function), location=in_text(each.location))
+            for each in site.callers
+        ],
         module=started if site.module == known else site.module,
         stack=[in_text(line) for line in site.stack],
     )

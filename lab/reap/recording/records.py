@@ -51,6 +51,18 @@ class LifetimeBin(Record):
     bytes: float
 
 
+class Caller(Record):
+    """A function on the way to a site, in a tree that is listed depth first."""
+
+    depth: int
+    """1: it called the site; 2: it called the one before it of depth 1; ..."""
+    function: str
+    location: str
+    objects: float
+    """Of the site, what was allocated through here."""
+    bytes: float
+
+
 class Site(Record):
     """Where allocations come from. Counts are estimates in a triage recording."""
 
@@ -66,6 +78,10 @@ class Site(Record):
     """Of the objects, how many were freed before the same thread allocated again."""
     live_at_peak: float
     """Bytes in use from here when the program used most."""
+    via: str = ""
+    """What the site called, where that is a library's function or, from Python, an extension; else empty."""
+    callers: list[Caller] = []
+    """Of each function the three with the most bytes, from 5 % of the site's on."""
 
 
 class Point(Record):

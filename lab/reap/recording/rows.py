@@ -13,8 +13,9 @@ from reap import native
 from reap.allocators import elf
 from reap.base import packages, redact
 from reap.base.text import printable
+from reap.recording.analyse.frames import Frame, names
 from reap.recording.analyse.profile import profile
-from reap.recording.analyse.sites import Frame, names, sites, telling
+from reap.recording.analyse.sites import sites, telling
 
 FORMAT = 1
 """Of these rows, in the metadata of a file under `KEY`."""

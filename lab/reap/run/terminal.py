@@ -88,7 +88,7 @@ def _render_details(console: Console, answer: Answer) -> None:
         compare_terminal.render(console, comparison)
         console.print()
     if recorded := answer.part(ProfilePart):
-        show_terminal.render(console, recorded.profile)
+        show_terminal.render(console, recorded.profile, callers=True)
         console.print()
     if dragged := answer.part(DragPart):
         drag_terminal.render(console, dragged.drag)

@@ -17,9 +17,10 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@click.option("--callers", is_flag=True, help="Print who called each allocation site, as a tree.")
 @redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
-def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool) -> int:
+def show(file: Path, json_file: Path | None, html_file: Path | None, callers: bool, force: bool) -> int:
     """Show what a recording contains.
 
     Counts, sizes, lifetimes, live and resident memory over time, where allocations come from, and the share
@@ -54,7 +55,7 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, force: bool
         parts += [SourcePart(source=source)] if source else []
     answer = Answer(title=title, command=profile.command, parts=parts)
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
-    render(reporting.console(json_file, html_file), profile)
+    render(reporting.console(json_file, html_file), profile, callers=callers)
     reporting.say_files(json=json_file, html=html_file)
     if profile.attached is not None and profile.attached.from_start and profile.command:
         reporting.say_next(["reap", "wall", "--", *profile.command])

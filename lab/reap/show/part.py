@@ -114,4 +114,8 @@ def _site(site: Site, limits: Limits) -> Site:
     left = len(site.stack) - limits.frames
     if left <= 0:
         return site
-    return msgspec.structs.replace(site, stack=[*site.stack[: limits.frames], f"... and {left} more"])
+    return msgspec.structs.replace(
+        site,
+        stack=[*site.stack[: limits.frames], f"... and {left} more"],
+        callers=site.callers[: limits.frames],
+    )

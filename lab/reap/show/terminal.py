@@ -18,6 +18,7 @@ from reap.recording.records import Profile
 from reap.show.words import (
     REQUEST_COLUMNS,
     attached_rows,
+    caller_lines,
     estimate,
     lifetime_label,
     request_rows,
@@ -28,10 +29,13 @@ from reap.show.words import (
 
 _SITES = 10
 _BAR = 28
+_SHORTEST = 4
+_GAPS = 5
+"""What stands between the columns of bars, and before them."""
 
 
-def render(console: Console, profile: Profile) -> None:
-    """Print every part that was recorded."""
+def render(console: Console, profile: Profile, *, callers: bool = False) -> None:
+    """Print every part that was recorded; `callers`: those of sites, too."""
     samples = units.whole(profile.samples)
     depth = "every event" if profile.depth == "full" else f"triage: counts exact, ~ from {samples} samples"
     if profile.attached is not None:
@@ -43,7 +47,7 @@ def render(console: Console, profile: Profile) -> None:
     _sizes(console, profile)
     _lifetimes(console, profile)
     _memory(console, profile)
-    _sites(console, profile)
+    _sites(console, profile, callers=callers)
     _calls(console, profile)
     _requests(console, profile)
     _processes(console, profile)
@@ -108,16 +112,18 @@ def _totals(console: Console, profile: Profile) -> None:
 
 
 def _bars(console: Console, rows: list[tuple[str, float, float, str]]) -> None:
-    """Rows of a label, a part of 1 to draw, a share to print and a remark."""
+    """Rows of a label, a part of 1 to draw, a share to print and a remark; narrow consoles get short bars."""
+    shares = [units.percent(share) for _, _, share, _ in rows]
+    columns = ([row[0] for row in rows], shares, [row[3] for row in rows])
+    widest = sum(max(map(len, column)) for column in columns)
+    width = max(_SHORTEST, min(_BAR, console.width - widest - _GAPS))
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(justify="right", no_wrap=True)
-    table.add_column(width=_BAR, no_wrap=True)
+    table.add_column(width=width, no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    for label, part, share, remark in rows:
-        table.add_row(
-            Text(label), Text(bar(part, _BAR), style="cyan"), Text(units.percent(share)), Text(remark)
-        )
+    for (label, part, _, remark), share in zip(rows, shares, strict=True):
+        table.add_row(Text(label), Text(bar(part, width), style="cyan"), Text(share), Text(remark))
     console.print(Padding(table, (0, 0, 0, 2)))
 
 
@@ -180,7 +186,7 @@ def _memory(console: Console, profile: Profile) -> None:
         console.print(Text(f"  {name:>8} ") + Text(drawn, style="cyan") + Text(f" {show(highest)}"))
 
 
-def _sites(console: Console, profile: Profile) -> None:
+def _sites(console: Console, profile: Profile, *, callers: bool) -> None:
     if not profile.sites:
         return
     shown = profile.sites[:_SITES]
@@ -199,7 +205,10 @@ def _sites(console: Console, profile: Profile) -> None:
     totals = profile.totals
     for site in shown:
         name = shortened(printable(site.function), 2 * room) if site.function else "(no symbol)"
-        where = Text(name) + Text(f"\n  {printable(site.location)}", style="dim")
+        called = f", via {shortened(printable(site.via), room)}" if site.via else ""
+        where = Text(name) + Text(f"\n  {printable(site.location)}{called}", style="dim")
+        for each in caller_lines(site) if callers else []:
+            where += Text(f"\n  {shortened(each, 2 * room)}", style="dim")
         table.add_row(
             units.percent(_part(site.bytes, totals.total_bytes)),
             units.percent(_part(site.objects, totals.total_objects)),

@@ -20,7 +20,10 @@ class SiteRow:
     function: str
     location: str
     module: str
+    via: str
     stack: list[str]
+    callers: list[str]
+    """A line each, with its share, behind what draws the tree."""
     columns: list[tuple[float, str]]
 
 
@@ -104,7 +107,9 @@ def _site(site: Site, profile: Profile) -> SiteRow:
         function=printable(site.function) or "(no symbol)",
         location=printable(site.location),
         module=printable(site.module),
+        via=printable(site.via),
         stack=[printable(frame) for frame in site.stack],
+        callers=words.caller_lines(site),
         columns=[(value, show(value)) for value, show in parts],
     )
 

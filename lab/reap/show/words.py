@@ -3,8 +3,8 @@
 from reap.answer import labels
 from reap.base import units
 from reap.base.records import Estimate
-from reap.base.text import printable
-from reap.recording.records import Attached, LifetimeBin, PerRequest, Profile, Totals
+from reap.base.text import branches, printable
+from reap.recording.records import Attached, Caller, LifetimeBin, PerRequest, Profile, Site, Totals
 
 _FORMS = {"bytes": units.size, "share": units.percent, "count": units.count}
 
@@ -65,6 +65,18 @@ def share_text(profile: Profile) -> str:
         return "not sampled"
     span = units.percent_span(share.share.low, share.share.high)
     return f"{units.percent(share.share.value)} (95 % CI {span}; {labels.share_method(share)})"
+
+
+def caller_lines(site: Site) -> list[str]:
+    """Who called a site, a line each in a tree, with shares of what the site allocates."""
+    drawn = branches([caller.depth for caller in site.callers])
+    return [f"{branch} {_caller(caller, site)}" for branch, caller in zip(drawn, site.callers, strict=True)]
+
+
+def _caller(caller: Caller, site: Site) -> str:
+    share = units.percent(min(1.0, caller.bytes / site.bytes) if site.bytes > 0 else 0.0)
+    place = "" if caller.location == caller.function else f" ({caller.location})"
+    return printable(f"{share} {caller.function}{place}")
 
 
 def size_label(low: int, high: int) -> str:

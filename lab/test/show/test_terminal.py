@@ -5,7 +5,7 @@ from samples import msg_replace, profile_of, requests_of, three_answers
 from terminals import flat, printed
 
 from reap.base.records import exactly
-from reap.recording.records import Point, Share
+from reap.recording.records import Caller, Point, Share
 from reap.show.terminal import render
 
 perl, gcc, _ = map(fields_of, three_answers().answers)
@@ -78,3 +78,24 @@ def test_an_empty_profile_is_drawn() -> None:
 def test_one_point_in_time() -> None:
     held = [Point(seconds=0.0, bytes=5.0)]
     assert "live" in printed(render, profile_of(live=held, resident=held, rates=held, seconds=0.0))
+
+
+def test_callers_are_printed_when_asked_for() -> None:
+    first = perl.profile.sites[0]
+    rows = [(1, "split", 0.75), (2, "main", 0.75), (1, "join", 0.25)]
+    callers = [
+        Caller(depth=depth, function=name, location="a.c:1", objects=1, bytes=share * first.bytes)
+        for depth, name, share in rows
+    ]
+    site = msg_replace(first, via="libx.so", callers=callers)
+    profile = msg_replace(perl.profile, sites=[site, *perl.profile.sites[1:]])
+    shown = printed(lambda console, held: render(console, held, callers=True), profile, 100)
+    lines = [line.strip() for line in shown.splitlines()]
+    at = lines.index(f"{first.location}, via libx.so")
+    assert lines[at + 1 : at + 4] == ["├ 75 % split (a.c:1)", "│ └ 75 % main (a.c:1)", "└ 25 % join (a.c:1)"]
+    assert "└" not in printed(render, profile, 100)
+
+
+def test_a_narrow_terminal_has_shorter_bars_and_as_many_lines() -> None:
+    wide, narrow = (printed(render, profile_of(depth="full"), width).splitlines() for width in (80, 60))
+    assert len(narrow) < 1.2 * len(wide)

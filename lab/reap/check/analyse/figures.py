@@ -9,9 +9,10 @@ from reap.check.records import FIGURES, Measured, Place
 from reap.diff.analyse.difference import totals
 from reap.diff.analyse.joined import Stacks, base_name, stacks_of
 from reap.recording.analyse.calls import MEASURES, Measure
+from reap.recording.analyse.frames import names
 from reap.recording.analyse.notes import missing
 from reap.recording.analyse.profile import profile
-from reap.recording.analyse.sites import names, passes_on
+from reap.recording.analyse.sites import index_of
 from reap.recording.records import PerRequest
 
 MOST_PLACES = 3
@@ -54,7 +55,7 @@ def _phases(found: dict[str, PerRequest]) -> list[Place]:
 
 
 def _places(stacks: Stacks, measure: Measure, hidden: frozenset[int]) -> list[Place]:
-    """The innermost functions that are no wrapper of malloc, by what they allocate."""
+    """The functions that are sites, by what they allocate."""
     sums: dict[tuple[str, str], list[float]] = {}
     largest: dict[tuple[str, str], tuple[float, int]] = {}
     for node, value in enumerate(stacks.tree.own[measure]):
@@ -63,7 +64,7 @@ def _places(stacks: Stacks, measure: Measure, hidden: frozenset[int]) -> list[Pl
         path = [place for place in stacks.tree.path(node) if not stacks.processes[place]]
         if not path:
             continue
-        teller = next((each for each in reversed(path) if not passes_on(stacks.frames[each])), path[-1])
+        teller = path[-1 - index_of([stacks.frames[each] for each in reversed(path)])]
         function, _, module = names(stacks.frames[teller])
         key = (function, module)
         sums.setdefault(key, []).append(value)

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from reap.base.records import Estimate, exactly
 from reap.check.records import Suppressed
 from reap.diff.analyse.joined import Stacks
-from reap.recording.analyse.sites import Frame
+from reap.recording.analyse.frames import Frame
 
 _LIBRARY = re.compile(r"/(ld-linux[-.\w]*|lib(c|m|pthread|dl|stdc\+\+|gcc_s|c\+\+|c\+\+abi))\.so[.\d]*$")
 RUNTIME = (

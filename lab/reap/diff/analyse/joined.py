@@ -10,7 +10,8 @@ from reap.base.records import Estimate
 from reap.recording.analyse.calls import MEASURES, UNITS, Tree, unnamed
 from reap.recording.analyse.columns import KINDS, Columns, each_batch
 from reap.recording.analyse.estimates import at_most, from_samples
-from reap.recording.analyse.sites import Frame, passes_on
+from reap.recording.analyse.frames import Frame
+from reap.recording.analyse.sites import index_of
 
 ENOUGH_SAMPLES = 100
 """Of a triage recording with fewer, an interval is all that is possible."""
@@ -72,8 +73,8 @@ class Joined:
     """Both in one tree. The two trees have the same nodes, whose places are names."""
 
     names: list[Name]
-    passes: list[bool]
-    """Of each name, whether it is a wrapper of malloc or the like."""
+    frames: list[Frame]
+    """A frame of each name."""
     before: Tree
     after: Tree
     variances: tuple[dict[str, list[float]], dict[str, list[float]]]
@@ -90,8 +91,7 @@ class Joined:
 
     def teller(self, stack: list[int]) -> int:
         """The name of the function to which a stack's allocations are attributed; -1 if there is none."""
-        innermost = stack[-1] if stack else -1
-        return next((name for name in reversed(stack) if not self.passes[name]), innermost)
+        return stack[-1 - index_of([self.frames[name] for name in reversed(stack)])] if stack else -1
 
 
 def stacks_of(recording: native.Recording) -> Stacks:
@@ -159,7 +159,7 @@ def join(before: Stacks, after: Stacks) -> Joined:
     called = base_name(after.program)
     bare = all(sum(parent < 0 for parent in side.tree.parents) <= 1 for side in (before, after))
     names: dict[Name, int] = {}
-    passes: list[bool] = []
+    frames: list[Frame] = []
     nodes: dict[tuple[int, int], int] = {}
     moved: list[list[int]] = []
     for side in (before, after):
@@ -168,7 +168,7 @@ def join(before: Stacks, after: Stacks) -> Joined:
             name = name_of(frame, process=process, program=side.program, called=called)
             if name not in names:
                 names[name] = len(names)
-                passes.append(not process and passes_on(frame))
+                frames.append(frame)
             known.append(names[name])
         to: list[int] = []
         for node, parent in enumerate(side.tree.parents):
@@ -182,7 +182,7 @@ def join(before: Stacks, after: Stacks) -> Joined:
     parents, at = [parent for parent, _ in nodes], [name for _, name in nodes]
     return Joined(
         names=list(names),
-        passes=passes,
+        frames=frames,
         before=_moved(before, moved[0], parents, at),
         after=_moved(after, moved[1], parents, at),
         variances=(

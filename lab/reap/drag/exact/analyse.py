@@ -6,7 +6,8 @@ import msgspec
 
 from reap import native
 from reap.drag.exact.records import DragLevel, DragPoint, DragProcess, DragProfile, DragSite, Tally
-from reap.recording.analyse.sites import DEEPEST, Frame, line_of, names, telling
+from reap.recording.analyse.frames import Frame, names
+from reap.recording.analyse.sites import lines_of, telling
 
 BINS = 400
 """Stretches of a curve."""
@@ -179,7 +180,7 @@ def _sites(
                 function=function,
                 location=location,
                 module=module,
-                stack=[line_of(frame) for frame in group.chain[:DEEPEST]],
+                stack=lines_of(group.chain),
                 objects=every.objects,
                 bytes=every.bytes,
                 live_area=str(group.sum("live")),

@@ -20,7 +20,7 @@ from reap.drag.sample import curve, sites
 from reap.drag.sample.records import SampledDrag, SampledProcess
 from reap.drag.sample.samples import DragSamples
 from reap.drag.sample.weights import Drawn, quantile
-from reap.recording.analyse.sites import Frame
+from reap.recording.analyse.frames import Frame
 
 Frames = Callable[[DragSamples, tuple[int, ...]], list[Frame]]
 

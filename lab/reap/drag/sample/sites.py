@@ -12,7 +12,8 @@ from itertools import groupby
 from reap.base.records import Estimate
 from reap.drag.sample.records import SampledSite
 from reap.drag.sample.weights import Drawn, quantile
-from reap.recording.analyse.sites import DEEPEST, Frame, line_of, names, telling
+from reap.recording.analyse.frames import Frame, names
+from reap.recording.analyse.sites import lines_of, telling
 
 _MOST_STACKS = 2000
 """Whose names are looked up: those that stand for most bytes, and as many of those that drag most."""
@@ -85,7 +86,7 @@ def _site(chain: list[Frame], parts: list[_Part], whole: _Sums) -> SampledSite:
         function=function,
         location=location,
         module=module,
-        stack=[line_of(frame) for frame in chain[:DEEPEST]],
+        stack=lines_of(chain),
         samples=len(parts),
         bytes=own.bytes,
         share=Estimate(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from reap import native
-from reap.recording.analyse.sites import Frame, names
+from reap.recording.analyse.frames import Frame, names
 
 Measure = Literal["allocations", "bytes", "peak", "temporary", "live-at-exit"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)

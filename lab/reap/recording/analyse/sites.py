@@ -3,128 +3,158 @@
 import re
 from collections.abc import Callable, Iterable
 
+from reap.recording.analyse.callers import Callers
+from reap.recording.analyse.frames import (
+    Frame,
+    is_interpreter,
+    is_ocaml,
+    is_ocaml_runtime,
+    is_python,
+    is_start,
+    is_system,
+    is_wrapper,
+    line_of,
+    names,
+    passes_on,
+    plain,
+)
 from reap.recording.records import Site
 
-Frame = tuple[str, int, str, str, int, bool]
-"""Module path, address in the file, function, source file, line, whether inlined."""
 Stack = tuple[int, int, float, float, float, float]
 """Image, number, objects, bytes, temporary, live at the peak."""
 
 DEEPEST = 40
-"""Frames of a stack that are kept; what lies outside is the same for all."""
-
-_WRAPPER = re.compile(
-    r"""
-    (m|c|re|z|x|v|k|s|f)?alloc(ate|ator|ation|0|_n|_array|z|s)?\d*$   # malloc, xrealloc, g_malloc0
-    | (^|::)(re)?allocateheap$ | (^|::)alloc\w*withretry$  # the JVM's, V8's
-    | memalign\d*$ | strn?dup\d*$ | ^operator\ new | ^_Zn[wa]
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Functions that only pass the request on: naming them would name them for everything."""
-_LIBRARY = re.compile(r"^(std|__gnu_cxx|__gnu_debug|boost::container)::|^(void|.*\W)?(std|__gnu_cxx)::\w+<")
-
-
-_HEADERS = re.compile(r"/include/c\+\+/|/reap/(core|source|layer|face)/|/reap/mark\.h$")
-"""Where the C++ library's templates are, and this library's: without linkage names their functions have no
-namespace."""
-_INTERPRETER = re.compile(r"/(lib)?python3[^/]*$")
-"""The executable or library that CPython is in; extension modules have other names."""
-_LAYERS = re.compile(r"^(void\*? |bool )?reap::v\d\w*::|^reap_mark_\w+$")
+"""Frames of a stack that a site shows."""
+_OUTERMOST = 8
+"""Of these, so many are its outermost where it is deeper."""
+_NOWHERE: Frame = ("", 0, "", "", 0, False)
+_RUST_BEGINS = "__rust_begin_short_backtrace"
+"""The function of Rust's library that calls main, or what a thread does."""
+_PACKAGES = re.compile(r"/(?:site|dist)-packages/([^/]+)")
 
 
 def sites(stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]) -> list[Site]:
-    """Folds stacks whose innermost telling frame is the same function and line; largest in bytes first.
+    """Folds stacks whose site is the same function and line; largest in bytes first.
 
     `frames` gives the frames of a stack, innermost first. The stack that a site shows is the one with the
     most bytes among its own.
     """
-    found: dict[tuple[str, str, str], Site] = {}
-    for image, number, objects, size, temporary, at_peak in stacks:
-        chain = frames(image, number)
-        place = telling(chain)
-        function, location, module = names(place)
-        key = (function, location, module)
-        known = found.get(key)
-        if known is None:
-            found[key] = Site(
-                function=function,
-                location=location,
-                module=module,
-                stack=[line_of(frame) for frame in chain[:DEEPEST]],
-                objects=objects,
-                bytes=size,
-                temporary=temporary,
-                live_at_peak=at_peak,
-            )
-        else:
-            # Stacks come with the most bytes first, so the stack that is kept is the first one's.
-            found[key] = Site(
-                function=function,
-                location=location,
-                module=module,
-                stack=known.stack,
-                objects=known.objects + objects,
-                bytes=known.bytes + size,
-                temporary=known.temporary + temporary,
-                live_at_peak=known.live_at_peak + at_peak,
-            )
-    return sorted(found.values(), key=lambda site: (-site.bytes, site.function, site.location))
+    found: dict[tuple[str, str, str], _Group] = {}
+    for stack in stacks:
+        chain = frames(*stack[:2])
+        at = index_of(chain)
+        key = names(chain[at] if chain else _NOWHERE)
+        # Stacks come with the most bytes first, so the stack that is kept is the first one's.
+        group = found.setdefault(key, _Group(lines_of(chain), via(chain, at)))
+        group.add(stack, chain[at + 1 :])
+    folded = [group.site(*key) for key, group in found.items()]
+    return sorted(folded, key=lambda site: (-site.bytes, site.function, site.location))
+
+
+class _Group:
+    """The stacks of one site."""
+
+    def __init__(self, stack: list[str], called: str) -> None:
+        self._stack, self._via = stack, called
+        self._callers = Callers()
+        self._sums = (0.0, 0.0, 0.0, 0.0)
+
+    def add(self, stack: Stack, outwards: list[Frame]) -> None:
+        self._callers.add(outwards, stack[2], stack[3])
+        one, two, three, four = self._sums
+        self._sums = (one + stack[2], two + stack[3], three + stack[4], four + stack[5])
+
+    def site(self, function: str, location: str, module: str) -> Site:
+        objects, size, temporary, at_peak = self._sums
+        return Site(
+            function=function,
+            location=location,
+            module=module,
+            via=self._via,
+            stack=self._stack,
+            callers=self._callers.listed(),
+            objects=objects,
+            bytes=size,
+            temporary=temporary,
+            live_at_peak=at_peak,
+        )
 
 
 def telling(chain: list[Frame]) -> Frame:
-    """The innermost frame that says something: no wrapper of malloc, no part of C++'s library or of ours.
+    """The frame that a stack is charged to: its site."""
+    return chain[index_of(chain)] if chain else _NOWHERE
 
-    Where Python called, nor one of CPython's own functions.
+
+def index_of(chain: list[Frame]) -> int:
+    """The place of a stack's site in it: the innermost line of Python, else the program's own code.
+
+    Passed over are wrappers of malloc, the libraries of C, C++, Rust, D and Go, and functions of shared
+    objects that have no name. The program's last frame never is: where nothing else is left, the outermost
+    of its frames beside the allocation is the site. 0 of an empty stack.
     """
-    if not chain:
-        return ("", 0, "", "", 0, False)
-    telling = (frame for frame in chain if not passes_on(frame))
-    if any(is_python(frame) for frame in chain):
-        telling = (frame for frame in telling if not is_interpreter(frame))
-    return next(telling, chain[0])
+    ocaml = any(is_ocaml(frame) for frame in chain)
+    candidates: list[int] = []
+    for at, frame in enumerate(chain):
+        if is_python(frame):
+            return at
+        if not passes_on(frame) and not is_start(frame) and not (ocaml and is_ocaml_runtime(frame)):
+            candidates.append(at)
+    own = [at for at in candidates if not is_system(chain[at])]
+    named = (at for at in own if _is_named(chain[at]) or not _is_shared(chain[at]))
+    first = next(named, next(iter(own), -1))
+    if first >= 0:
+        return first
+    return _last_own(chain, candidates)
 
 
-def is_python(frame: Frame) -> bool:
-    """Whether a frame is a line of Python: it has a file, and lies in no module."""
-    return not frame[0] and bool(frame[3]) and bool(frame[2])
+def _last_own(chain: list[Frame], candidates: list[int]) -> int:
+    """The outermost of the program's frames beside the allocation, all of which pass it on."""
+    own = [bool(frame[0]) and not is_system(frame) and not is_start(frame) for frame in chain]
+    if any(own):
+        at = own.index(True)
+        while at + 1 < len(chain) and own[at + 1] and _RUST_BEGINS not in chain[at][2]:
+            at += 1
+        return at
+    named = (at for at in candidates if _is_named(chain[at]))
+    return next(named, next(iter(candidates), 0))
 
 
-def is_interpreter(frame: Frame) -> bool:
-    """Whether a frame is one of CPython's own functions."""
-    return _INTERPRETER.search(frame[0]) is not None
+def _is_named(frame: Frame) -> bool:
+    return bool(frame[2])
 
 
-def passes_on(frame: Frame) -> bool:
-    """Whether a frame is a wrapper of malloc, or a part of C++'s library or of ours."""
-    function, file = frame[2].partition("(")[0], frame[3]
-    known = (_WRAPPER, _LIBRARY, _LAYERS)
-    return function != "" and (
-        any(each.search(function) for each in known) or _HEADERS.search(file) is not None
-    )
+def _is_shared(frame: Frame) -> bool:
+    return ".so" in frame[0].rpartition("/")[2]
 
 
-def names(frame: Frame) -> tuple[str, str, str]:
-    """A frame's function, location and module, as a reader is shown them."""
-    path, address, function, file, line, _ = frame
-    module = path.rpartition("/")[2]
-    if file:
-        location = f"{_short(file)}:{line}" if line else _short(file)
-    elif path:
-        location = f"{module}+0x{address:x}"
-    else:
-        location = f"0x{address:x}" if address else "unknown"
-    return function or (location if path or address else "unknown"), location, module
+def via(chain: list[Frame], at: int) -> str:
+    """What the site at this place called, where that is a library that was passed over; else empty.
+
+    Below a line of Python it is the package of the extension.
+    """
+    called = [frame for frame in chain[:at] if not is_python(frame)]
+    if chain and is_python(chain[at]):
+        called = [frame for frame in called if frame[0] and not is_interpreter(frame)]
+        return _package(called[-1][0]) if called else ""
+    if not called or is_wrapper(called[-1]):
+        return ""
+    frame = called[-1]
+    if not frame[2]:
+        return frame[0].rpartition("/")[2]
+    return plain(frame[2])
 
 
-def _short(file: str) -> str:
-    """The last two parts of a source path: enough to find it, not the build machine's folders."""
-    return "/".join(file.split("/")[-2:])
+def _package(path: str) -> str:
+    """The package that an extension module belongs to, or the name of a library."""
+    inside = _PACKAGES.search(path)
+    name = inside[1] if inside else path.rpartition("/")[2]
+    return re.sub(r"\.libs$|\.(cpython-|abi3|so).*$", "", name)
 
 
-def line_of(frame: Frame) -> str:
-    """A frame as a line of a stack."""
-    function, location, _ = names(frame)
-    if function == location:
-        return function
-    return f"{function} [inlined] ({location})" if frame[5] else f"{function} ({location})"
+def lines_of(chain: list[Frame]) -> list[str]:
+    """A stack as it is shown: of a deep one its innermost frames and its outermost."""
+    if len(chain) <= DEEPEST:
+        return [line_of(frame) for frame in chain]
+    inner, outer = chain[: DEEPEST - _OUTERMOST], chain[-_OUTERMOST:]
+    left = f"... {len(chain) - DEEPEST} more ..."
+    return [*(line_of(frame) for frame in inner), left, *(line_of(frame) for frame in outer)]

@@ -1,6 +1,5 @@
 """Whole stacks, cut to what can be seen."""
 
-import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -8,13 +7,9 @@ import numpy as np
 from reap import native
 from reap.recording.analyse.boxes import Boxes, boxes, fewer
 from reap.recording.analyse.calls import Calls, Place, by_function, named, several_processes
-from reap.recording.analyse.sites import is_interpreter, is_python, passes_on
+from reap.recording.analyse.frames import is_interpreter, is_python, is_start, is_system, passes_on
 from reap.show.analyse import slices, source
 from reap.show.records import Excerpt, Flame
-
-_SYSTEM = re.compile(r"/(ld-linux|ld-musl|libc|libstdc\+\+|libc\+\+|libgcc_s|libpthread|libm)[-.]\S*so")
-_STARTS = re.compile(r"^(_start|start_thread|(__)?clone3?|_dl_\w+|__libc_\w+)$")
-_RUST_AND_GO = re.compile(r"^<?(std|core|alloc)::|^runtime\.")
 
 
 def flame(recording: native.Recording) -> Flame | None:
@@ -105,12 +100,8 @@ def _frame(place: Place) -> tuple[str, int, str, str, int, bool]:
 
 
 def _is_runtime(place: Place, *, interpreted: bool) -> bool:
-    return (
-        passes_on(_frame(place))
-        or any(each.search(place.function) for each in (_STARTS, _RUST_AND_GO))
-        or _SYSTEM.search(place.module) is not None
-        or (interpreted and is_interpreter(_frame(place)))
-    )
+    frame = _frame(place)
+    return passes_on(frame) or is_start(frame) or is_system(frame) or (interpreted and is_interpreter(frame))
 
 
 def thinned(held: Flame, most: int, numbers: int) -> Flame:
