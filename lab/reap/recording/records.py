@@ -186,6 +186,17 @@ class Part(Record):
     """What it ended with; empty: the program's end."""
 
 
+class UnrecordedAllocator(Record):
+    """An allocator with functions of its own in a module of the program, whose calls are not recorded."""
+
+    module: str
+    """The file that defines the functions."""
+    allocator: str
+    """The allocator's name, such as `jemalloc`."""
+    function: str
+    """One of the functions, such as `_rjem_malloc`."""
+
+
 class Profile(Record):
     """Everything that `reap show` says of a recording."""
 
@@ -222,5 +233,7 @@ class Profile(Record):
     is in use."""
     labels: dict[str, str] = {}
     """As `reap record --label` was given them."""
+    unrecorded_allocators: list[UnrecordedAllocator] = []
+    """What no figure of this recording covers, because its calls do not reach the recorder."""
     notes: list[str] = []
     """What a reader must know: problems, truncation, what was not recorded."""
