@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "next.h"
 #include "real.h"
 #include "sampler.h"
 
@@ -18,7 +19,8 @@ using reap::drag::sampler;
 
 namespace {
 
-pid_t (*real_fork)();
+REAP_NEXT(real_fork, "_Fork", pid_t());
+REAP_NEXT(real_clone, "clone", int(int (*)(void *), void *, int, void *, ...));
 
 template <class Call>
 auto fork_by(Call call) noexcept {
@@ -31,12 +33,6 @@ auto fork_by(Call call) noexcept {
         sampler.after_fork_in_parent();
     }
     return child;
-}
-
-template <class Function>
-Function next(Function *kept, const char *name) noexcept {
-    if (*kept == nullptr) *kept = reinterpret_cast<Function>(next_symbol(name));
-    return *kept;
 }
 
 // The child begins in a function of its own.
@@ -53,17 +49,17 @@ int begin(void *start) {
 
 } // namespace
 
-REAP_EXPORT pid_t _Fork() { return fork_by(next(&real_fork, "_Fork")); }
+REAP_EXPORT pid_t _Fork() {
+    return fork_by([] { return real_fork(); });
+}
 
 REAP_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *argument, ...) {
-    static int (*real_clone)(int (*)(void *), void *, int, void *, ...);
     va_list rest;
     va_start(rest, argument);
     auto *parent_id = va_arg(rest, void *);
     auto *tls = va_arg(rest, void *);
     auto *child_id = va_arg(rest, void *);
     va_end(rest);
-    next(&real_clone, "clone");
     if ((flags & CLONE_VM) != 0 || function == nullptr || stack == nullptr) {
         return real_clone(function, stack, flags, argument, parent_id, tls, child_id);
     }
@@ -154,12 +150,9 @@ syscall:
 namespace {
 
 // The C library's iterators over open streams.
-struct Streams {
-    FILE *(*begin)();
-    FILE *(*next)(FILE *);
-    FILE *(*file)(FILE *);
-};
-Streams streams;
+REAP_NEXT(first_stream, "_IO_iter_begin", FILE *());
+REAP_NEXT(next_stream, "_IO_iter_next", FILE *(FILE *));
+REAP_NEXT(stream_file, "_IO_iter_file", FILE *(FILE *));
 bool other_threads = false; // when a fork began
 
 // In a multi-threaded process, the C library resets the locks of all streams in the child before its handlers
@@ -172,22 +165,22 @@ void unlock_streams() noexcept {
         int count;
         void *owner;
     };
-    if (streams.begin == nullptr || streams.next == nullptr || streams.file == nullptr) return;
-    for (FILE *at = streams.begin(); at != nullptr; at = streams.next(at)) {
-        void *lock = streams.file(at)->_lock;
+    if (first_stream.get() == nullptr || next_stream.get() == nullptr || stream_file.get() == nullptr) return;
+    for (FILE *at = first_stream(); at != nullptr; at = next_stream(at)) {
+        void *lock = stream_file(at)->_lock;
         if (sampler.owns(lock)) memset(lock, 0, sizeof(Lock));
     }
 }
 
 using Handler = void (*)();
-using Register = int (*)(Handler, Handler, Handler, void *);
+REAP_NEXT(real_register, "__register_atfork", int(Handler, Handler, Handler, void *));
 
 // Registers our handlers first, so that samples are copied after all other prepare handlers have run, and are
 // installed in the child before its other handlers.
-Register follow() noexcept {
-    static Register real_register;
-    if (real_register != nullptr) return real_register;
-    next(&real_register, "__register_atfork");
+void follow() noexcept {
+    static bool follows;
+    if (follows) return;
+    follows = true;
     real_register(
         [] {
             other_threads = __libc_single_threaded == 0;
@@ -199,20 +192,14 @@ Register follow() noexcept {
             unlock_streams();
         },
         nullptr);
-    return real_register;
 }
 
 } // namespace
 
 // The C library's implementation of pthread_atfork.
 REAP_EXPORT int __register_atfork(Handler prepare, Handler parent, Handler child, void *file) {
-    return follow()(prepare, parent, child, file);
+    follow();
+    return real_register(prepare, parent, child, file);
 }
 
-[[gnu::constructor]] static void begin_to_follow() {
-    next(&real_fork, "_Fork"); // while it is safe: the program may fork in a signal handler
-    next(&streams.begin, "_IO_iter_begin");
-    next(&streams.next, "_IO_iter_next");
-    next(&streams.file, "_IO_iter_file");
-    follow();
-}
+[[gnu::constructor]] static void begin_to_follow() { follow(); }

@@ -152,6 +152,9 @@ void resolve_real() noexcept {
     __atomic_store_n(&state, 2, __ATOMIC_RELEASE);
 }
 
+// Before a thread makes the first call: see next.h.
+[[gnu::constructor(101)]] static void resolve_at_start() { resolve_real(); }
+
 Range bootstrap_range() noexcept { return bootstrap.range(); }
 
 const char *real_provider() noexcept { return provider.dli_fname != nullptr ? provider.dli_fname : ""; }
@@ -169,23 +172,10 @@ bool calls_reach_us() noexcept {
     return true;
 }
 
-void *next_symbol(const char *symbol) noexcept {
-    if (void *found = dlsym(RTLD_NEXT, symbol)) return found;
-    static const char *const kRuntimes[] = {"libstdc++.so.6", "libc++.so.1"};
-    for (const char *runtime : kRuntimes) {
-        // Only a runtime that is already loaded.
-        if (void *handle = dlopen(runtime, RTLD_LAZY | RTLD_NOLOAD)) {
-            void *found = dlsym(handle, symbol);
-            dlclose(handle);
-            if (found != nullptr) return found;
-        }
-    }
-    return nullptr;
-}
-
 bool belongs_to_allocator(const void *function) noexcept {
-    Dl_info info{};
-    return dladdr(function, &info) != 0 && info.dli_fbase == provider.dli_fbase;
+    dl_find_object found{};
+    return _dl_find_object(const_cast<void *>(function), &found) == 0 &&
+           found.dlfo_map_start == provider.dli_fbase;
 }
 
 } // namespace reap::preload

@@ -23,7 +23,7 @@ struct RealAllocator {
 
 extern RealAllocator real;
 
-// Resolves the real functions, once. Callable by any thread at any time.
+// Resolves the real functions, once. Callable by any thread at any time. A constructor does it at the latest.
 void resolve_real() noexcept;
 
 inline constexpr size_t kBootstrapBytes = 65536;
@@ -48,9 +48,6 @@ const char *real_provider() noexcept;
 // Whether calls to malloc in this process reach the recorder: an executable with its own allocator, or a
 // preload before ours, would intercept them.
 bool calls_reach_us() noexcept;
-
-// The next definition of `symbol`, even in a C++ runtime that was opened with local scope; null if none.
-void *next_symbol(const char *symbol) noexcept;
 
 // Whether `function` is in the same file as the real malloc: the allocator defines this entry point itself.
 bool belongs_to_allocator(const void *function) noexcept;

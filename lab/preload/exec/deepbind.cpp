@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "next.h"
 #include "platform.h"
 
 // Defined by the recorder. Weak, for libreap-exec.so.
@@ -22,16 +23,7 @@ using namespace reap::preload;
 // A record of libreap-probe.so with this as its executable and no files: see reap.launch.probe.
 constexpr char kRecord[] = "0\0RTLD_DEEPBIND\0\0\0\0\0\0\0\0\0";
 
-void *(*real_dlopen)(const char *, int);
-
-void *(*next_dlopen() noexcept)(const char *, int) {
-    auto *found = __atomic_load_n(&real_dlopen, __ATOMIC_RELAXED);
-    if (found == nullptr) {
-        found = reinterpret_cast<void *(*)(const char *, int)>(dlsym(RTLD_NEXT, "dlopen"));
-        __atomic_store_n(&real_dlopen, found, __ATOMIC_RELAXED);
-    }
-    return found;
-}
+REAP_NEXT(next_dlopen, "dlopen", void *(const char *, int));
 
 [[gnu::noinline, gnu::cold]] void report_deepbind() noexcept {
     const ErrnoGuard keep;
@@ -55,5 +47,5 @@ REAP_EXPORT void *dlopen(const char *file, int mode) {
         report_deepbind();
     }
     if (reap_before_load != nullptr) reap_before_load();
-    return next_dlopen()(file, mode);
+    return next_dlopen(file, mode);
 }

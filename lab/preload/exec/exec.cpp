@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "next.h"
 #include "platform.h"
 #include "reap_trace.h"
 
@@ -41,19 +42,14 @@ constexpr size_t kPreloadLength = 11;
 constexpr const char *kLastPreload = "REAP_LAST_PRELOAD"; // for the recorder, from reap.launch.spawn
 constexpr size_t kMaxPath = 4096;
 
-using Spawn = int (*)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
-                      char *const[], char *const[]);
+using Spawn = int(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                  char *const[], char *const[]);
 
-int (*real_execvpe)(const char *, char *const[], char *const[]);
-int (*real_fexecve)(int, char *const[], char *const[]);
-Spawn real_posix_spawn;
-Spawn real_posix_spawnp;
+REAP_NEXT(real_execvpe, "execvpe", int(const char *, char *const[], char *const[]));
+REAP_NEXT(real_fexecve, "fexecve", int(int, char *const[], char *const[]));
+REAP_NEXT(real_posix_spawn, "posix_spawn", Spawn);
+REAP_NEXT(real_posix_spawnp, "posix_spawnp", Spawn);
 const char *last_path = ""; // of the last object that reap preloads
-
-template <class Function>
-void find(Function &slot, const char *name) noexcept {
-    slot = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
 
 // At startup, because symbols must not be looked up after vfork or in signal handlers.
 [[gnu::constructor]] void start() {
@@ -67,10 +63,6 @@ void find(Function &slot, const char *name) noexcept {
     } else if (dladdr(reinterpret_cast<const void *>(&start), &self) != 0) {
         last_path = self.dli_fname;
     }
-    find(real_execvpe, "execvpe");
-    find(real_fexecve, "fexecve");
-    find(real_posix_spawn, "posix_spawn");
-    find(real_posix_spawnp, "posix_spawnp");
 }
 
 // What follows our last object in a list of preloads; null if it is not in the list.

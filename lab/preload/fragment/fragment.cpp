@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "next.h"
 #include "platform.h"
 #include "process.h"
 
@@ -19,18 +20,8 @@ using namespace reap::preload;
 
 namespace {
 
-template <class Function>
-Function *next(Function *&slot, const char *name) noexcept {
-    Function *found = __atomic_load_n(&slot, __ATOMIC_RELAXED);
-    if (found == nullptr) {
-        found = reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
-        __atomic_store_n(&slot, found, __ATOMIC_RELAXED);
-    }
-    return found;
-}
-
-decltype(pthread_create) *real_pthread_create;
-decltype(dlopen) *real_dlopen;
+REAP_NEXT(real_pthread_create, "pthread_create", decltype(pthread_create));
+REAP_NEXT(real_dlopen, "dlopen", decltype(dlopen));
 
 // The progress of a thread that litters before its body runs, and whether its creator still waits.
 enum Progress : int { Littering = 0, Littered = 1, Detached = 2 };
@@ -101,21 +92,18 @@ void wait_for(Start *start) noexcept {
 [[gnu::constructor]] static void start(int, char **, char **environment) {
     // libc is about to do the same; allocators read their settings at the first malloc.
     if (environ == nullptr) environ = environment;
-    next(real_pthread_create, "pthread_create");
-    next(real_dlopen, "dlopen");
     process.start(environment);
 }
 
 REAP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
                                void *argument) {
-    auto *create = next(real_pthread_create, "pthread_create");
     const uint32_t number = process.next_thread(__builtin_return_address(0));
-    if (likely(number == 0)) return create(thread, attributes, body, argument);
+    if (likely(number == 0)) return real_pthread_create(thread, attributes, body, argument);
     const ErrnoGuard keep;
     auto *const start = static_cast<Start *>(map_private(sizeof(Start)));
-    if (start == nullptr) return create(thread, attributes, body, argument);
+    if (start == nullptr) return real_pthread_create(thread, attributes, body, argument);
     *start = {body, argument, number, 0, Littering};
-    const int error = create(thread, attributes, begin_littered, start);
+    const int error = real_pthread_create(thread, attributes, begin_littered, start);
     if (error == 0) {
         wait_for(start);
     } else {
@@ -127,5 +115,5 @@ REAP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribut
 // A tail call, so that the loader still sees the caller, whose search path it uses.
 REAP_EXPORT void *dlopen(const char *file, int mode) {
     if (unlikely((mode & RTLD_DEEPBIND) != 0)) process.count_deepbind();
-    return next(real_dlopen, "dlopen")(file, mode);
+    return real_dlopen(file, mode);
 }

@@ -50,9 +50,11 @@ uint64_t available_bytes() noexcept {
     return at != nullptr ? strtoull(at + strlen("MemAvailable:"), nullptr, 10) * 1024 : UINT64_MAX;
 }
 
+// Where the object that contains `address` is mapped. Unlike dladdr this does not wait for a library that
+// another thread opens.
 const void *base_of(const void *address) noexcept {
-    Dl_info info{};
-    return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+    dl_find_object found{};
+    return _dl_find_object(const_cast<void *>(address), &found) == 0 ? found.dlfo_map_start : nullptr;
 }
 
 // The share of thread `number` of `threads`; all shares add up to `whole`.

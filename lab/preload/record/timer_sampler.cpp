@@ -15,6 +15,9 @@
 #include "stamp.h"
 
 namespace reap::preload {
+
+REAP_NEXT(real_sigaction, "sigaction", int(int, const struct sigaction *, struct sigaction *));
+
 namespace {
 
 TraceFile *trace_of_samples;
@@ -142,6 +145,8 @@ using namespace reap::preload;
 
 namespace {
 
+REAP_NEXT(real_signal, "signal", sighandler_t(int, sighandler_t));
+
 // Handlers on an alternate stack, to whose masks our signal was added: such a stack may be only as large as
 // the handler needs, and a tick while it runs would add a second frame.
 bool masked[NSIG];
@@ -181,7 +186,6 @@ REAP_EXPORT int sigaction(int number, const struct sigaction *action, struct sig
 }
 
 REAP_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
-    static sighandler_t (*known)(int, sighandler_t);
     if (number == SIGBUS && handler != SIG_ERR && guards_lost_pages() && image.runs_here()) {
         struct sigaction action{};
         struct sigaction old{};
@@ -192,5 +196,5 @@ REAP_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
     }
     if (number == sampling_signal() && runs_here()) yield_signal();
     if (number > 0 && number < NSIG) masked[number] = false; // `signal` does not use the alternate stack
-    return next_signal_function(known, "signal")(number, handler);
+    return real_signal(number, handler);
 }

@@ -26,7 +26,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/futex.h>
@@ -39,6 +38,7 @@
 #include <unistd.h>
 
 #include "heap_walk.h"
+#include "next.h"
 #include "platform.h"
 #include "reap_resident.h"
 #include "statistics.h"
@@ -245,10 +245,24 @@ void restart_thread() noexcept {
     if (!start_thread()) __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
 }
 
-// Calls libc's own `name`, whose behaviour a second thread would change, without our thread.
-template <class... Arguments>
-int call_without_poller(const char *name, Arguments... arguments) noexcept {
-    auto *real = reinterpret_cast<int (*)(Arguments...)>(dlsym(RTLD_NEXT, name));
+REAP_NEXT(next_setuid, "setuid", decltype(setuid));
+REAP_NEXT(next_setgid, "setgid", decltype(setgid));
+REAP_NEXT(next_seteuid, "seteuid", decltype(seteuid));
+REAP_NEXT(next_setegid, "setegid", decltype(setegid));
+REAP_NEXT(next_setreuid, "setreuid", decltype(setreuid));
+REAP_NEXT(next_setregid, "setregid", decltype(setregid));
+REAP_NEXT(next_setresuid, "setresuid", decltype(setresuid));
+REAP_NEXT(next_setresgid, "setresgid", decltype(setresgid));
+REAP_NEXT(next_setgroups, "setgroups", decltype(setgroups));
+REAP_NEXT(next_initgroups, "initgroups", decltype(initgroups));
+REAP_NEXT(next_unshare, "unshare", decltype(unshare));
+REAP_NEXT(next_setns, "setns", decltype(setns));
+REAP_NEXT(next_pthread_exit, "pthread_exit", void(void *));
+REAP_NEXT(next_thrd_exit, "thrd_exit", void(int));
+
+// Calls libc's own function, whose behaviour a second thread would change, without our thread.
+template <class Real, class... Arguments>
+int call_without_poller(Real &real, Arguments... arguments) noexcept {
     if (inside_call || !runs()) return real(arguments...);
     inside_call = true; // for a signal handler that calls such a function too
     call_lock.lock();
@@ -262,46 +276,46 @@ int call_without_poller(const char *name, Arguments... arguments) noexcept {
 
 } // namespace
 
-REAP_EXPORT int setuid(uid_t user) noexcept { return call_without_poller("setuid", user); }
-REAP_EXPORT int setgid(gid_t group) noexcept { return call_without_poller("setgid", group); }
-REAP_EXPORT int seteuid(uid_t user) noexcept { return call_without_poller("seteuid", user); }
-REAP_EXPORT int setegid(gid_t group) noexcept { return call_without_poller("setegid", group); }
+REAP_EXPORT int setuid(uid_t user) noexcept { return call_without_poller(next_setuid, user); }
+REAP_EXPORT int setgid(gid_t group) noexcept { return call_without_poller(next_setgid, group); }
+REAP_EXPORT int seteuid(uid_t user) noexcept { return call_without_poller(next_seteuid, user); }
+REAP_EXPORT int setegid(gid_t group) noexcept { return call_without_poller(next_setegid, group); }
 REAP_EXPORT int setreuid(uid_t real, uid_t effective) noexcept {
-    return call_without_poller("setreuid", real, effective);
+    return call_without_poller(next_setreuid, real, effective);
 }
 REAP_EXPORT int setregid(gid_t real, gid_t effective) noexcept {
-    return call_without_poller("setregid", real, effective);
+    return call_without_poller(next_setregid, real, effective);
 }
 REAP_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
-    return call_without_poller("setresuid", real, effective, saved);
+    return call_without_poller(next_setresuid, real, effective, saved);
 }
 REAP_EXPORT int setresgid(gid_t real, gid_t effective, gid_t saved) noexcept {
-    return call_without_poller("setresgid", real, effective, saved);
+    return call_without_poller(next_setresgid, real, effective, saved);
 }
 REAP_EXPORT int setgroups(size_t count, const gid_t *groups) noexcept {
-    return call_without_poller("setgroups", count, groups);
+    return call_without_poller(next_setgroups, count, groups);
 }
 REAP_EXPORT int initgroups(const char *user, gid_t group) {
-    return call_without_poller("initgroups", user, group);
+    return call_without_poller(next_initgroups, user, group);
 }
 
 // The kernel refuses user, time and mount namespaces to a multi-threaded process. In some namespaces no
 // further thread can be created; then only the kernel's figures remain.
-REAP_EXPORT int unshare(int what) noexcept { return call_without_poller("unshare", what); }
+REAP_EXPORT int unshare(int what) noexcept { return call_without_poller(next_unshare, what); }
 REAP_EXPORT int setns(int descriptor, int what) noexcept {
-    return call_without_poller("setns", descriptor, what);
+    return call_without_poller(next_setns, descriptor, what);
 }
 
 // The main thread may end before its process, which then ends with the last of its threads: it must not be
 // ours.
 REAP_EXPORT void pthread_exit(void *result) {
     if (static_cast<pid_t>(thread_id()) == getpid() && runs()) end_thread();
-    reinterpret_cast<void (*)(void *)>(dlsym(RTLD_NEXT, "pthread_exit"))(result);
+    next_pthread_exit(result);
     __builtin_unreachable();
 }
 
 REAP_EXPORT void thrd_exit(int result) {
     if (static_cast<pid_t>(thread_id()) == getpid() && runs()) end_thread();
-    reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "thrd_exit"))(result);
+    next_thrd_exit(result);
     __builtin_unreachable();
 }

@@ -4,28 +4,16 @@
 #include <cstring>
 #include <sys/types.h>
 
+#include "next.h"
 #include "objects/shadow.h"
 #include "platform.h"
-#include "real.h"
 
 using reap::drag::mark_range;
 using reap::drag::mark_read;
 using reap::drag::mark_written;
 using reap::drag::Reads;
-using reap::preload::next_symbol;
 
 namespace {
-
-// The next definition, found once. Not guarded: all threads find the same.
-template <class Function>
-Function *next(Function *&known, const char *name) noexcept {
-    Function *found = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (reap::preload::unlikely(found == nullptr)) {
-        found = reinterpret_cast<Function *>(next_symbol(name));
-        __atomic_store_n(&known, found, __ATOMIC_RELAXED);
-    }
-    return found;
-}
 
 using Copy = void *(void *, const void *, size_t);
 using Set = void *(void *, int, size_t);
@@ -47,26 +35,37 @@ int order_of(uint64_t mine, uint64_t theirs) noexcept {
     return __builtin_bswap64(mine) < __builtin_bswap64(theirs) ? -1 : 1;
 }
 
-Copy *real_memcpy;
-Copy *real_memmove;
-Set *real_memset;
-Length *real_strlen;
+REAP_NEXT(real_memcpy, "memcpy", Copy);
+REAP_NEXT(real_memmove, "memmove", Copy);
+REAP_NEXT(real_memset, "memset", Set);
+REAP_NEXT(real_strlen, "strlen", Length);
+REAP_NEXT(real_read, "read", ssize_t(int, void *, size_t));
+REAP_NEXT(real_write, "write", ssize_t(int, const void *, size_t));
+REAP_NEXT(real_pread, "pread", ssize_t(int, void *, size_t, off_t));
+REAP_NEXT(real_pwrite, "pwrite", ssize_t(int, const void *, size_t, off_t));
+REAP_NEXT(real_recv, "recv", ssize_t(int, void *, size_t, int));
+REAP_NEXT(real_send, "send", ssize_t(int, const void *, size_t, int));
+REAP_NEXT(real_fread, "fread", size_t(void *, size_t, size_t, FILE *));
+REAP_NEXT(real_fwrite, "fwrite", size_t(const void *, size_t, size_t, FILE *));
+REAP_NEXT(real_memcpy_chk, "__memcpy_chk", Checked<const void *>);
+REAP_NEXT(real_memmove_chk, "__memmove_chk", Checked<const void *>);
+REAP_NEXT(real_memset_chk, "__memset_chk", Checked<int>);
 
 } // namespace
 
 REAP_EXPORT void *memcpy(void *to, const void *from, size_t size) {
     mark_range<mark_read>(from, size);
     mark_range<mark_written>(to, size);
-    return next(real_memcpy, "memcpy")(to, from, size);
+    return real_memcpy(to, from, size);
 }
 REAP_EXPORT void *memmove(void *to, const void *from, size_t size) {
     mark_range<mark_read>(from, size);
     mark_range<mark_written>(to, size);
-    return next(real_memmove, "memmove")(to, from, size);
+    return real_memmove(to, from, size);
 }
 REAP_EXPORT void *memset(void *to, int value, size_t size) {
     mark_range<mark_written>(to, size);
-    return next(real_memset, "memset")(to, value, size);
+    return real_memset(to, value, size);
 }
 // Done here, since how far it reads is then known: up to the word in which the two differ.
 REAP_EXPORT int memcmp(const void *one, const void *other, size_t size) {
@@ -102,73 +101,62 @@ REAP_EXPORT int memcmp(const void *one, const void *other, size_t size) {
 // What clang makes of a memcmp of which only the zero counts.
 REAP_EXPORT int bcmp(const void *one, const void *other, size_t size) { return memcmp(one, other, size); }
 REAP_EXPORT size_t strlen(const char *text) {
-    const size_t length = next(real_strlen, "strlen")(text);
+    const size_t length = real_strlen(text);
     mark_range<mark_read>(text, length + 1);
     return length;
 }
 
 // What the kernel reads and writes, as far as it is asked by these.
 REAP_EXPORT ssize_t read(int file, void *to, size_t size) {
-    static ssize_t (*real)(int, void *, size_t);
-    const ssize_t got = next(real, "read")(file, to, size);
+    const ssize_t got = real_read(file, to, size);
     if (got > 0) mark_range<mark_written>(to, static_cast<size_t>(got));
     return got;
 }
 REAP_EXPORT ssize_t write(int file, const void *from, size_t size) {
-    static ssize_t (*real)(int, const void *, size_t);
     mark_range<mark_read>(from, size);
-    return next(real, "write")(file, from, size);
+    return real_write(file, from, size);
 }
 REAP_EXPORT ssize_t pread(int file, void *to, size_t size, off_t at) {
-    static ssize_t (*real)(int, void *, size_t, off_t);
-    const ssize_t got = next(real, "pread")(file, to, size, at);
+    const ssize_t got = real_pread(file, to, size, at);
     if (got > 0) mark_range<mark_written>(to, static_cast<size_t>(got));
     return got;
 }
 REAP_EXPORT ssize_t pwrite(int file, const void *from, size_t size, off_t at) {
-    static ssize_t (*real)(int, const void *, size_t, off_t);
     mark_range<mark_read>(from, size);
-    return next(real, "pwrite")(file, from, size, at);
+    return real_pwrite(file, from, size, at);
 }
 REAP_EXPORT ssize_t recv(int socket, void *to, size_t size, int flags) {
-    static ssize_t (*real)(int, void *, size_t, int);
-    const ssize_t got = next(real, "recv")(socket, to, size, flags);
+    const ssize_t got = real_recv(socket, to, size, flags);
     if (got > 0) mark_range<mark_written>(to, static_cast<size_t>(got));
     return got;
 }
 REAP_EXPORT ssize_t send(int socket, const void *from, size_t size, int flags) {
-    static ssize_t (*real)(int, const void *, size_t, int);
     mark_range<mark_read>(from, size);
-    return next(real, "send")(socket, from, size, flags);
+    return real_send(socket, from, size, flags);
 }
 REAP_EXPORT size_t fread(void *to, size_t size, size_t count, FILE *file) {
-    static size_t (*real)(void *, size_t, size_t, FILE *);
-    const size_t got = next(real, "fread")(to, size, count, file);
+    const size_t got = real_fread(to, size, count, file);
     mark_range<mark_written>(to, got * size);
     return got;
 }
 REAP_EXPORT size_t fwrite(const void *from, size_t size, size_t count, FILE *file) {
-    static size_t (*real)(const void *, size_t, size_t, FILE *);
-    const size_t put = next(real, "fwrite")(from, size, count, file);
+    const size_t put = real_fwrite(from, size, count, file);
     mark_range<mark_read>(from, put * size);
     return put;
 }
 
 // Those of -D_FORTIFY_SOURCE: the C library's own ends a program that would overflow.
 REAP_EXPORT void *__memcpy_chk(void *to, const void *from, size_t size, size_t room) {
-    static Checked<const void *> *real;
     if (size <= room) return memcpy(to, from, size);
-    return next(real, "__memcpy_chk")(to, from, size, room);
+    return real_memcpy_chk(to, from, size, room);
 }
 REAP_EXPORT void *__memmove_chk(void *to, const void *from, size_t size, size_t room) {
-    static Checked<const void *> *real;
     if (size <= room) return memmove(to, from, size);
-    return next(real, "__memmove_chk")(to, from, size, room);
+    return real_memmove_chk(to, from, size, room);
 }
 REAP_EXPORT void *__memset_chk(void *to, int value, size_t size, size_t room) {
-    static Checked<int> *real;
     if (size <= room) return memset(to, value, size);
-    return next(real, "__memset_chk")(to, value, size, room);
+    return real_memset_chk(to, value, size, room);
 }
 
 // Clang's own names for the first three.

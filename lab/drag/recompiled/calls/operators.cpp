@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "engine.h"
+#include "exported.h"
 #include "objects/blocks.h"
 #include "real.h"
 
@@ -16,7 +17,8 @@ namespace {
 // Out of memory: the runtime's own operator calls the handler, or throws.
 template <class... Rest>
 void *as_the_runtime(const char *symbol, size_t size, Rest... rest) {
-    auto *function = reinterpret_cast<void *(*)(size_t, Rest...)>(next_symbol(symbol));
+    auto *function =
+        reinterpret_cast<void *(*)(size_t, Rest...)>(const_cast<void *>(exported_after_us(symbol)));
     return function != nullptr ? function(size, rest...) : nullptr;
 }
 

@@ -5,8 +5,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "exported.h"
 #include "platform.h"
-#include "python/exported.h"
 #include "python/words.h"
 
 namespace reap::preload {

@@ -1,7 +1,8 @@
-#include "python/exported.h"
+#include "exported.h"
 
 #include <cstdint>
 #include <cstring>
+#include <dlfcn.h>
 #include <elf.h>
 
 namespace reap::preload {
@@ -46,6 +47,32 @@ const void *exported(const link_map *module, const char *name) noexcept {
             return reinterpret_cast<const void *>(module->l_addr + symbols[at].st_value);
         if ((known & 1) != 0) return nullptr;
     }
+}
+
+namespace {
+
+struct Search {
+    const char *name;
+    const void *found;
+};
+
+// Called by dl_iterate_phdr, whose lock keeps the list of modules as it is.
+int search_after_us(dl_phdr_info *, size_t, void *argument) noexcept {
+    auto *const search = static_cast<Search *>(argument);
+    dl_find_object here{};
+    if (_dl_find_object(reinterpret_cast<void *>(&search_after_us), &here) != 0) return 1;
+    const link_map *module = here.dlfo_link_map->l_next;
+    for (; module != nullptr && search->found == nullptr; module = module->l_next)
+        search->found = exported(module, search->name);
+    return 1;
+}
+
+} // namespace
+
+const void *exported_after_us(const char *name) noexcept {
+    Search search{name, nullptr};
+    dl_iterate_phdr(search_after_us, &search);
+    return search.found;
 }
 
 } // namespace reap::preload
