@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
@@ -14,12 +15,14 @@
 #include <utility>
 #include <vector>
 
+#include "attach/budget.h"
 #include "attach/clock.h"
 #include "attach/failure.h"
 #include "attach/probe/probes.h"
 #include "attach/python/stacks.h"
 #include "attach/target.h"
 #include "attach/unwinder.h"
+#include "attach/waiting.h"
 
 namespace reap::native {
 namespace {
@@ -29,8 +32,6 @@ constexpr double kPoll = 0.002;       // seconds
 constexpr double kFlush = 0.2;        // seconds; who reads meanwhile looks about once a second
 constexpr double kShortest = 0.01;    // a window, in seconds
 constexpr double kLongest = 0.2;      // and at most
-constexpr double kBudget = 0.02;      // what a window may cost the process, in seconds of CPU time
-constexpr double kNotice = 0.01;      // of one core: less overhead than this needs no pause
 constexpr double kLeastOwn = 0.1;     // of the CPU time in a window is taken for the process's own
 constexpr double kSamples = 500;      // a second
 constexpr double kMostSamples = 1000; // in a window
@@ -53,7 +54,7 @@ class Watch::Windows {
     Windows(pid_t process, const ProbeCost &cost, bool python)
         : process_(process), alive_(open_process(process)), target_(process),
           functions_(target_.functions(provider_)), unwinder_(process), cost_(cost), python_(target_, python),
-          probes_(process, places_.of(functions_), python_.places()) {
+          probes_(process, places_.of(functions_), python_.places()), waiting_(process) {
         if (clock_getcpuclockid(process, &cpu_clock_) != 0) throw AttachFailure("process", ESRCH);
         unwinder_.map(target_.files());
         if (!probes_.reads_python()) python_.refuse(REAP_UNKNOWN_KERNEL);
@@ -70,27 +71,29 @@ class Watch::Windows {
     End run(AttachedRecording &recording, const WatchOptions &options) {
         recording_ = &recording;
         options_ = options;
+        run_promptly();
         recording_->map(target_.files());
         recording_->flush();
-        start_ = monotonic_seconds();
-        start_cpu_ = set_cpu_ = cpu();
-        begin_window(reading());
+        start_ = last_end_ = reading();
+        budget_.begin(options_.most_overhead, options_.until - start_.time, process_time());
+        begin_window(start_);
         while (!stopped()) {
             watch();
             const Reading end = reading();
             end_window(end);
-            if (affordable(end)) { // go on without a gap
+            if (budget_.settle(process_time()) >= 0) { // go on without a gap
                 read_window();
                 settle_window(end);
                 begin_window(end);
                 continue;
             }
             remove_probes(end);
+            const double fixed = set_cost_ + spent() - end.spent;
+            budget_.ended(end.spent - window_.begin.spent + fixed, fixed);
             read_window();
             recover();
             if (stopped()) break;
-            set_cpu_ = cpu();
-            set_spent_ = spent();
+            const double before = spent();
             try {
                 probes_.set();
             } catch (const AttachFailure &) {
@@ -98,12 +101,13 @@ class Watch::Windows {
                 break;
             }
             const Reading begin = reading();
+            set_cost_ = begin.spent - before;
+            budget_.settle(process_time());
             settle_window(begin);
             begin_window(begin);
         }
         // Removing takes its time: what was asked for is what is recorded.
-        Reading end = reading();
-        end.time = std::min(end.time, options_.until);
+        const Reading end = at(options_.until, last_end_, reading());
         settle_window(end);
         probes_.remove();
         summarise(end);
@@ -205,8 +209,27 @@ class Watch::Windows {
         return out;
     }
 
-    void begin_window(const Reading &at) {
-        window_.begin = at;
+    // The earlier of `time` and `after`; between two readings as if all went on evenly, never before the
+    // first.
+    static Reading at(double time, const Reading &before, const Reading &after) {
+        if (time >= after.time) return after;
+        if (time <= before.time) return before;
+        const double part = (time - before.time) / (after.time - before.time);
+        Reading out = after;
+        out.time = time;
+        out.cpu = std::lerp(before.cpu, after.cpu, part);
+        out.spent = std::lerp(before.spent, after.spent, part);
+        return out;
+    }
+
+    ProcessTime process_time() {
+        ProcessTime out{monotonic_seconds(), cpu(), spent(), waiting_.seconds()};
+        if (out.waited < 0) out.waited = out.wall - out.cpu; // not known: take it that it never sleeps
+        return out;
+    }
+
+    void begin_window(const Reading &begin) {
+        window_.begin = begin;
         window_.samples.clear();
         window_.drawn.assign(functions_.size(), 0.0);
         stand_ins_.resize(functions_.size());
@@ -214,11 +237,12 @@ class Watch::Windows {
 
     void watch() {
         double polled = window_.begin.time;
+        const double most = budget_.of_window();
         while (true) {
             pause_for(kPoll);
             drain();
             const double seconds = monotonic_seconds() - window_.begin.time;
-            if (seconds >= kLongest || (seconds >= kShortest && spent() - window_.begin.spent >= kBudget))
+            if (seconds >= kLongest || (seconds >= kShortest && spent() - window_.begin.spent >= most))
                 return;
             if (monotonic_seconds() - polled < 0.02) continue;
             polled = monotonic_seconds();
@@ -233,6 +257,7 @@ class Watch::Windows {
     }
 
     void end_window(const Reading &end) {
+        last_end_ = end;
         window_.seconds = end.time - window_.begin.time;
         window_.calls.assign(functions_.size(), 0);
         window_.allocations = 0;
@@ -242,19 +267,13 @@ class Watch::Windows {
         }
         auto &seen = recording_->summary();
         ++seen.windows;
-        seen.window_ns += nanoseconds(window_.seconds);
+        seen.window_ns += nanoseconds(end.time) - nanoseconds(window_.begin.time);
+        seen.window_cpu_ns += nanoseconds(end.cpu) - nanoseconds(window_.begin.cpu);
         const double used = end.cpu - window_.begin.cpu;
-        seen.window_cpu_ns += nanoseconds(used);
         const double own = used - (end.spent - window_.begin.spent);
         window_.slowed = own < used * kLeastOwn;
         window_.own_cpu = std::max(own, used * kLeastOwn);
         seen.slowed += window_.slowed ? 1 : 0;
-    }
-
-    // Whether the probes may stay: they cost little.
-    [[nodiscard]] bool affordable(const Reading &end) const {
-        const double most = options_.most_overhead * (end.cpu - window_.begin.cpu);
-        return end.spent - window_.begin.spent <= std::max(most, kNotice * window_.seconds);
     }
 
     void read_window() {
@@ -363,24 +382,23 @@ class Watch::Windows {
         }
     }
 
-    // Waits until the process has used so much CPU time that what the probes cost it is little of it.
+    // Waits until the process can pay for the next window, and more at random.
     void recover() {
-        std::uniform_real_distribution<double> jitter(0.5, 1.5);
-        const double cost = spent() - set_spent_;
-        const double most = options_.most_overhead;
-        const double wanted = jitter(random_);
-        const double since = monotonic_seconds();
+        std::uniform_real_distribution<double> jitter(1.0, 2.0);
+        const double times = jitter(random_);
         while (!stopped()) {
-            const double used = cpu() - set_cpu_ - cost;
-            if (std::max(used * most, (monotonic_seconds() - since) * kNotice) >= cost * wanted) return;
+            if (budget_.could_pay(times, {monotonic_seconds(), cpu(), spent(), 0})) {
+                budget_.settle(process_time());
+                if (budget_.pays(times)) return;
+            }
             pause_for(kPoll * 5);
         }
     }
 
     void summarise(const Reading &until) {
         auto &seen = recording_->summary();
-        seen.watched_ns = nanoseconds(until.time - start_);
-        seen.watched_cpu_ns = nanoseconds(until.cpu - start_cpu_);
+        seen.watched_ns = nanoseconds(until.time) - nanoseconds(start_.time);
+        seen.watched_cpu_ns = nanoseconds(until.cpu) - nanoseconds(start_.cpu);
         seen.calls = met();
         seen.cost_ns = nanoseconds(until.spent);
         seen.lost = probes_.lost();
@@ -397,6 +415,8 @@ class Watch::Windows {
     Places places_;
     PythonStacks python_;
     Probes probes_;
+    Waiting waiting_;
+    CostBudget budget_;
     AttachedRecording *recording_ = nullptr;
     clockid_t cpu_clock_{};
     std::mt19937_64 random_{std::random_device{}()};
@@ -405,12 +425,11 @@ class Watch::Windows {
     std::vector<double> uncounted_; // by function, calls that met its probe while it was removed
     std::vector<double> stand_ins_; // by function, calls for which the next sample stands
     double chance_ = 0;
-    double start_ = 0;
-    double start_cpu_ = 0;
+    Reading start_;
+    Reading last_end_; // of a window; before the first ends as start_
     double last_cpu_ = 0;
     double flushed_ = 0;
-    double set_cpu_ = 0; // where the counters stood when the probes were set
-    double set_spent_ = 0;
+    double set_cost_ = 0; // of setting the probes
     bool ended_ = false;
     bool executed_ = false; // another program: the functions are not mapped any more
     bool stopped_ = false;

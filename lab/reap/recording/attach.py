@@ -36,9 +36,10 @@ def attach(
 
     For so long, until it ends, or until Ctrl-C; in another thread than the main one, until `stopped` says so.
     Nothing enters the processes and none is stopped: the kernel counts the calls of their allocators by
-    uprobes, in windows of time that cost each about `most_overhead` of its CPU time, or 1 % of a core where
-    that is more. `python`, `max_bytes` and `labels` are as in `record.record`; `verb` is the command that is
-    named where it is refused; `created` is called when the recording can be read.
+    uprobes, in windows of time that cost each at most `most_overhead` of its CPU time, or 1 % of a core while
+    it sleeps. The window that begins a recording is paid for afterwards. `python`, `max_bytes` and `labels`
+    are as in `record.record`; `verb` is the command that is named where it is refused; `created` is called
+    when the recording can be read.
     Throws ReapError where there is no such process, where the kernel refuses, or where the file cannot be
     written.
     """

@@ -34,7 +34,9 @@ def attached_rows(profile: Profile, attached: Attached) -> list[tuple[str, str]]
         if attached.from_start
         else "blocks may be older than the recording"
     )
-    within, between = units.percent(attached.cpu_within), units.percent(attached.cpu_between)
+    cores = f"{units.percent(attached.cpu_within)} within windows"
+    if attached.share < 1:
+        cores += f", {units.percent(attached.cpu_between)} between"
     return [
         ("Total objects", f"~{units.count(totals.total_objects)}"),
         ("Average size", f"~{units.size(totals.average_size)}"),
@@ -42,7 +44,7 @@ def attached_rows(profile: Profile, attached: Attached) -> list[tuple[str, str]]
         ("In use, lifetimes", f"not known: {unknown}"),
         ("Watched", f"{share} of the time, in {units.number(attached.windows, 'window')}"),
         ("Overhead", f"{units.percent(attached.overhead)} of its CPU time"),
-        ("Cores it used", f"{within} within windows, {between} between"),
+        ("Cores it used", cores),
     ]
 
 

@@ -5,6 +5,7 @@ import functools
 import os
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,21 @@ class Running:
         rounds, seconds = said.split()
         self.rounds, self.seconds = int(rounds), float(seconds)
         return self.process.returncode
+
+
+@contextlib.contextmanager
+def crowded(pid, count):
+    """A process shares one core with so many that are busy, on any machine."""
+    core = {max(os.sched_getaffinity(0))}
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        for each in (pid, *(one.pid for one in busy)):
+            os.sched_setaffinity(each, core)
+        yield
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
 
 
 @contextlib.contextmanager

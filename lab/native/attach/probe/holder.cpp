@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/clock.h"
 #include "attach/failure.h"
 #include "attach/probe/program.h"
 
@@ -81,6 +82,7 @@ int open_event(const Holder::Probe &probe, Holder::Answer &answer) {
     sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     ::prctl(PR_SET_NAME, "reap-probe");
+    run_promptly();
     const int wanted[] = {commands, answers, probe.program, probe.file};
     int held[4];
     for (int i = 0; i < 4; ++i) held[i] = ::fcntl(wanted[i], F_DUPFD, 64);
