@@ -4,12 +4,13 @@
 //     fragile files N       with at most N descriptors, all of them taken
 //     fragile fsize         writes up to RLIMIT_FSIZE
 //     fragile memory        allocates until RLIMIT_AS
-//     fragile stacks        allocates on 16 KB thread stacks and on a small alternate signal stack
+//     fragile stacks [MORE] allocates on 16 KB thread stacks and on an alternate signal stack with 4 KB for
+//                           the handler, each with so many bytes more
 //     fragile handlers      allocates in signal handlers that interrupt allocation
 //     fragile jump          leaves handlers and functions by longjmp
 //     fragile signals       uses SIGPROF and every real-time signal, by its own timers
-//     fragile resets        a child that sets every signal to its default and works on, after fork and after
-//     vfork fragile fibers        allocates on its own 8 KB stacks
+//     fragile resets        a child that sets every signal to its default and works on, after fork and vfork
+//     fragile fibers [MORE] allocates on its own stacks of 8 KB, and so many bytes more
 //     fragile sandbox HOW  allocates 200,000 blocks of 700 bytes behind a filter without open (HOW is kill or
 //     errno),
 //                          in strict mode (strict), or where the TSC may not be read (tsc)
@@ -99,17 +100,22 @@ static void on_signal(int number) {
     handled++;
 }
 
-static void stacks(void) {
+static size_t whole_pages(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
+
+static void stacks(size_t more) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    if (pthread_attr_setstacksize(&attributes, 16384)) puts("no such stack");
+    // The least that there may be; a processor with more registers to save asks for more.
+    const long least = sysconf(_SC_THREAD_STACK_MIN);
+    if (pthread_attr_setstacksize(&attributes, (size_t)(least > 16384 ? least : 16384) + more))
+        puts("no such stack");
     for (int i = 0; i < 20; i++) {
         pthread_t thread;
         if (pthread_create(&thread, &attributes, small_thread, NULL)) return;
         pthread_join(thread, NULL);
     }
     // A page below the stack that nobody may touch.
-    const size_t size = ((size_t)sysconf(_SC_MINSIGSTKSZ) + 4096 + 4095) & ~(size_t)4095;
+    const size_t size = whole_pages((size_t)sysconf(_SC_MINSIGSTKSZ) + 4096 + more);
     char *memory = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(memory, 4096, PROT_NONE);
     const stack_t stack = {.ss_sp = memory + 4096, .ss_size = size};
@@ -205,8 +211,8 @@ static void resets(void) {
 static ucontext_t back, fiber;
 static void on_fiber(void) { work(3000); }
 
-static void fibers(void) {
-    const size_t size = 8192;
+static void fibers(size_t more) {
+    const size_t size = 8192 + whole_pages(more);
     char *memory = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(memory, 4096, PROT_NONE);
     for (int i = 0; i < 50; i++) {
@@ -267,6 +273,7 @@ static void table(void) {
 
 int main(int count, char **words) {
     const char *mode = words[1];
+    const size_t more = count > 2 ? strtoul(words[2], NULL, 10) : 0;
     setvbuf(stdout, NULL, _IONBF, 0);
     if (!strcmp(mode, "descriptors"))
         descriptors();
@@ -277,7 +284,7 @@ int main(int count, char **words) {
     else if (!strcmp(mode, "memory"))
         memory();
     else if (!strcmp(mode, "stacks"))
-        stacks();
+        stacks(more);
     else if (!strcmp(mode, "handlers"))
         handlers();
     else if (!strcmp(mode, "jump"))
@@ -291,7 +298,7 @@ int main(int count, char **words) {
     else if (!strcmp(mode, "table"))
         table();
     else if (!strcmp(mode, "fibers"))
-        fibers();
+        fibers(more);
     else
         return 2;
     return 0;
