@@ -136,6 +136,8 @@ def _checked(asked: "Asked", path: Path, stdin: str) -> int:
         say=lambda text: click.echo(f"reap: {text}", err=True),
     )
     status = reporting.say_end(found.command[0], outcome, asked.timeout)
+    if outcome.timed_out:
+        reporting.say_hang(_launch(asked, found.command, found.path, stdin), "record")
     result = _result(asked, found.command, runs, outcome, status)
     _write(asked, result, path)
     _tell(asked, result)

@@ -12,7 +12,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT
 from reap.base.records import Record
 from reap.commandline.stdin import with_input
-from reap.launch.records import Outcome
+from reap.launch.records import Launch, Outcome
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -111,6 +111,21 @@ def say_end(name: str, outcome: Outcome, timeout: float | None) -> int:
     if outcome.signal:
         click.echo(f"reap: {name} was ended by {signal_name(outcome.signal)}", err=True)
     return outcome.status
+
+
+def say_hang(launch: Launch, preload: str) -> None:
+    """Runs a program again without a preload under which it did not end in time; says so if it ends then.
+
+    The program's output is discarded. Does nothing where its standard input cannot be read again.
+    """
+    from reap.launch import hung
+
+    alone = hung.repeatable(launch)
+    if alone is None:
+        return
+    click.echo("reap: one run without the recorder shows whether that is why", err=True)
+    if found := hung.culprits(hung.bare(alone), {preload: alone}):
+        click.echo(f"reap: {launch.argv[0]} {hung.hangs(launch, found)}; {hung.INSTEAD}", err=True)
 
 
 def say_written(what: str, path: Path) -> None:

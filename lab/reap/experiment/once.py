@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from reap.base.errors import ExitCode, ReapError
+from reap.base.errors import ReapError
 from reap.base.text import signal_name
 from reap.experiment import naming
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.spec import Spec
 from reap.experiment.starter import Started, Starter
-from reap.launch import spawn
+from reap.launch import hung, spawn
 from reap.launch.host import memory
 from reap.launch.records import Launch, Outcome
 from reap.server import ready
@@ -105,10 +105,16 @@ class Once:
         """Throws ReapError where the program itself does not end: there is nothing to compare with."""
         name = self._spec.program.command[0]
         if outcome.timed_out:
-            raise ReapError(
-                f"{name} did not end within {self._spec.timeout:g} s, without any change of allocator",
+            launch = alone(self._folder)
+            raise hung.too_long(
+                f"{name}, without any change of allocator,",
+                launch,
+                {
+                    "probe": msgspec.structs.replace(launch, probe=True),
+                    "requests": msgspec.structs.replace(launch, requests=True),
+                },
                 "give it more time with --timeout, or less to do",
-                ExitCode.TIMED_OUT,
+                start(self._folder),
             )
         if outcome.signal:
             said = f"; it said: {outcome.stderr_tail.strip()[-500:]}" if outcome.stderr_tail.strip() else ""

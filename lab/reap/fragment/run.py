@@ -8,9 +8,10 @@ import msgspec
 from reap import __version__
 from reap.allocators.records import Allocator
 from reap.base import units
-from reap.base.errors import ExitCode, ReapError
+from reap.base.errors import ReapError
 from reap.base.records import Record
 from reap.fragment.heap_map import HeapMap
+from reap.launch import hung
 from reap.launch.litter import run as littering
 from reap.launch.litter.records import Litter, Littered, Littering
 from reap.launch.program import Program
@@ -75,10 +76,12 @@ def take_profile(launch: Launch, *, cut_off: int) -> SizeProfile:
         path = Path(folder) / "profile.reap"
         outcome = record.record(msgspec.structs.replace(launch, capture=True), path, "triage")
         if outcome.timed_out:
-            raise ReapError(
-                f"{launch.argv[0]} did not end in time while its size profile was taken",
+            alone = hung.bare(launch)
+            raise hung.too_long(
+                f"{launch.argv[0]}, whose size profile was taken,",
+                alone,
+                {"record": alone},
                 "give it more --timeout, a smaller input, or a --profile",
-                ExitCode.TIMED_OUT,
             )
         return profiles.size_profile(read.read(path), cut_off=cut_off, reap_version=__version__)
 

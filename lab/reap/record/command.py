@@ -1,5 +1,6 @@
 """`reap record`: record every allocation of a program into a file."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -198,6 +199,11 @@ def record(
         complain(lost)
         return reporting.say_end(launch.argv[0], lost.outcome, timeout)
     status = reporting.say_end(launch.argv[0], outcome, timeout)
+    if outcome.timed_out:
+        from reap.launch import hung
+
+        alone = shlex.join(["timeout", f"{timeout:g}", *launch.argv])
+        click.echo(f"note: if it ends by itself ({alone}), the recorder is why; {hung.INSTEAD}", err=True)
     if unreached := recording.unreached(path, limits):
         click.echo(f"note: {unreached}", err=True)
     reporting.say_written("the recording", path)

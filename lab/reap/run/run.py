@@ -6,14 +6,15 @@ from pathlib import Path
 
 import msgspec
 
-from reap.base.errors import ExitCode, ReapError
+from reap.base.errors import ExitCode
 from reap.base.files import read_back
 from reap.compare import run
 from reap.drag import once as drag
 from reap.experiment.folder import Folder
 from reap.experiment.once import alone, prepared, start
 from reap.experiment.runner import InterruptedRunError, Listener
-from reap.launch.records import Outcome
+from reap.launch import hung
+from reap.launch.records import Launch, Outcome
 from reap.recording import read, record, watch
 from reap.recording.analyse.profile import profile as analyse
 from reap.recording.naming import as_started
@@ -53,10 +54,13 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
             ExitCode.SIGNALLED + 2,
         ) from None
     if outcome.timed_out:
-        raise ReapError(
-            f"{title} did not end within {folder.spec.timeout:g} s",
+        listener.say(f"{title} did not end in time; one run without the recorder shows whether that is why")
+        raise hung.too_long(
+            title,
+            alone(folder),
+            {"record": alone(folder)},
             f"give it more with --timeout; what it did until then: reap show {folder.path / RECORDING}",
-            ExitCode.TIMED_OUT,
+            _start_prepared(folder),
         )
     recorded = as_started(analyse(read.read(folder.path / RECORDING), folder.spec.program.command))
     try:
@@ -72,6 +76,14 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
         collections=collections,
         drag=seen,
     )
+
+
+def _start_prepared(folder: Folder) -> Callable[[Launch], Outcome]:
+    def run_prepared(launch: Launch) -> Outcome:
+        with prepared(folder.spec):
+            return start(folder)(launch)
+
+    return run_prepared
 
 
 def _record_once(folder: Folder, announce: Callable[[], None]) -> Outcome:

@@ -1,9 +1,11 @@
 """No preload makes a program hang in which a constructor of an opened library waits for a thread."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
+from programs import reap
 from recorded import recorded, target
 
 from reap.allocators import catalog
@@ -107,3 +109,28 @@ def test_a_recorded_program_makes_every_call_too(tmp_path, depth, allocator, alo
         assert done.outcome.status == 0, done.outcome
         assert {*said.read_text().split("\n")} - {"", "reap_mark_listener_1"} == {*alone}
         assert done.totals.skipped == 0
+
+
+VERBS = {
+    "record": ("record", "-o", "x.reap"),
+    "record in full depth": ("record", "-d", "full", "-o", "x.reap"),
+    "run": ("run", "--runs", "3", "-a", "glibc,jemalloc", "-o", "folder"),
+    "check": ("check", "--max-peak", "1GB"),
+    "fragment": ("fragment",),
+    "wall": ("wall",),
+    "compare": ("compare", "-a", "glibc,jemalloc", "--runs", "3"),
+    "rss": ("rss",),
+    "drag by sampling": ("drag", "--engine", "sample"),
+    "drag": ("drag", "--engine", "exact"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_command_makes_such_a_program_hang(tmp_path, verb):
+    """Its operators are made by threads; a program that hangs would print `NAME hangs`, and end after it."""
+    if verb == "drag" and shutil.which("valgrind") is None:
+        pytest.skip("Valgrind is not installed")
+    words = (*VERBS[verb], "--", program(), library())
+    said = reap(*words, cwd=tmp_path, env={**os.environ, "JOINS": "_Z"}, timeout=300)
+    assert said.returncode == 0, said
+    assert "hangs" not in said.stdout + said.stderr

@@ -45,7 +45,7 @@ REAP_HIDDEN extern Operator __stop_reap_operators[];
 
 namespace {
 
-enum class Resolved : uint8_t {
+enum Resolved : int {
     No,
     Begun,
     None, // the process began without a C++ runtime

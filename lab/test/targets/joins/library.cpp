@@ -1,6 +1,6 @@
-// Makes each call of CALLS (or the one that JOINS names) as the first of a thread, which the constructor of
-// this library waits for, or its destructor if JOINS_AT is "unload". Prints the name of each call that
-// returned, and "NAME hangs" for one whose thread did not end while the constructor waited.
+// Makes each call of CALLS (or those whose names begin as JOINS says) as the first of a thread, which the
+// constructor of this library waits for, or its destructor if JOINS_AT is "unload". Prints the name of each
+// call that returned, and "NAME hangs" for one whose thread did not end while the constructor waited.
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -64,7 +64,7 @@ struct Call {
     const char *name;
     void (*call)(void *function);
     const char *symbol = nullptr; // where it is not the name
-    bool apart = false;           // made only if JOINS names it
+    bool apart = false;           // made only where JOINS is set
 };
 
 #define NEW(symbol) {#symbol, [](void *f) { as<void *>(f, size_t{8}); }}
@@ -226,7 +226,7 @@ void join_all() {
         static_cast<char *>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     const char *only = getenv("JOINS");
     for (const Call &call : calls) {
-        if (only != nullptr ? strcmp(only, call.name) == 0 : !call.apart) join_one(call);
+        if (only != nullptr ? strncmp(only, call.name, strlen(only)) == 0 : !call.apart) join_one(call);
     }
 }
 
