@@ -282,19 +282,20 @@ enum reap_tag {
     REAP_TAG_TIMED_FREE = 13,   /* as PACKED_FREE, then two bytes: the stamp */
     REAP_TAG_KEPT_ALLOC = 14,   /* as ALLOC; the stack is kept as by QUICK_ALLOC */
 
-    REAP_TAG_IMAGE = 0x10,      /* parent image + 1 (0: none), ppid, flags, string executable,
-                                 string provider of malloc, string command line (NUL-separated) */
-    REAP_TAG_MODULE = 0x20,     /* module id, start, end, load bias, string path */
-    REAP_TAG_FRAME = 0x30,      /* frame id, address, parent frame id (0: outermost) */
-    REAP_TAG_SAMPLE = 0x40,     /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
-                                 one allocation drawn with probability 1 - exp(-(size + 16) / period); then how
-                              many     blocks were allocated and freed so far under this thread's number. With
-                              a period of 0 thread bytes are how many allocations it stands for, times
-                              REAP_WEIGHT_UNIT, and the address is 0: unknown */
+    REAP_TAG_IMAGE = 0x10,  /* parent image + 1 (0: none), ppid, flags, string executable,
+                             string provider of malloc, string command line (NUL-separated) */
+    REAP_TAG_MODULE = 0x20, /* module id, start, end, load bias, string path, then string GNU build id (bytes;
+                             empty: none is known). Older recordings have no such field */
+    REAP_TAG_FRAME = 0x30,  /* frame id, address, parent frame id (0: outermost) */
+    REAP_TAG_SAMPLE = 0x40, /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
+                             one allocation drawn with probability 1 - exp(-(size + 16) / period); then how
+                          many     blocks were allocated and freed so far under this thread's number. With
+                          a period of 0 thread bytes are how many allocations it stands for, times
+                          REAP_WEIGHT_UNIT, and the address is 0: unknown */
     REAP_TAG_SAMPLE_END = 0x50, /* stamp, address, duration in ticks, thread number and thread bytes of the
                                  freeing thread: a sampled allocation was freed */
     REAP_TAG_MARK = 0x60,   /* stamp, enum reap_mark, fields by its kind: what is no call of the allocator */
-    REAP_TAG_STRING = 0x70, /* reserved for interned strings: id, string */
+    REAP_TAG_STRING = 0x70, /* id (not 0), string: what REAP_TAG_NAMES refers to; of the whole file */
     REAP_TAG_LATENCY =
         0x80, /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
     REAP_TAG_RESIDENT = 0x90, /* stamp, pid, resident bytes */
@@ -305,9 +306,11 @@ enum reap_tag {
     REAP_TAG_MAPPING = 0xb0,  /* stamp, pid, start, length, file offset, string path: an executable mapping */
     REAP_TAG_SEEN = 0xc0,     /* stamp, pid, enum reap_seen, fields by its kind */
     REAP_TAG_UNRECORDED =
-        0xd0,            /* pid, enum reap_unrecorded, string executable: a process of the tree of which
-                           nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
-    REAP_TAG_CODE = 0xe0 /* enum reap_code, fields by its kind: code that is in no module */
+        0xd0,             /* pid, enum reap_unrecorded, string executable: a process of the tree of which
+                            nothing is recorded. In OUTSIDE blocks behind a stamp, else in DEFINITIONS */
+    REAP_TAG_CODE = 0xe0, /* enum reap_code, fields by its kind: code that is in no module */
+    REAP_TAG_NAMES = 0xf0 /* enum reap_names, fields by its kind: what was looked up in modules when the
+                           recording ended; of the whole file. Numbers of strings: 0 is the empty one */
 };
 
 enum reap_mark {
@@ -324,6 +327,15 @@ enum reap_code {
                              are not in stacks */
 };
 #define REAP_PYTHON_FRAME (UINT64_C(1) << 63)
+
+/* What was looked up in files of modules and is kept. Of the same thing the later record holds. */
+enum reap_names {
+    REAP_NAMES_ADDRESS = 1, /* string path, string build id, address in the file (a return address - 1 - load
+                               bias), count, that many functions, innermost first: string name (demangled),
+                               string source file, line (0: none), 1 if it is inlined into the next */
+    REAP_NAMES_SAMPLES = 2 /* sampled instruction pointers: all, in the allocator, of these in the kernel, all
+                              in the kernel, in the recorder (not in all), in no known module */
+};
 
 enum reap_unknown_code {
     REAP_UNKNOWN_VERSION = 1, /* the recorder does not know this version */

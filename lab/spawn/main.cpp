@@ -66,17 +66,17 @@ int main(int argc, char **argv) {
     stop_ignoring_children(options);
     static Result result;
     if (options.attach != 0) {
-        static Watcher watcher(options.trace, nullptr, options.watch);
+        static Watcher watcher(options.trace, nullptr, nullptr, options.watch);
         return watch_running(options.attach, options.timeout_ns, watcher, options.result_fd) ? 0 : 125;
     }
     static PrivateView view;
     if (options.private_folders > 0 && !view.enter(options, result))
         return write_result(options.result_fd, result) ? 0 : 125;
     if (options.trace != nullptr && options.watch.any) {
-        static Watcher watcher(options.trace, options.socket, options.watch);
+        static Watcher watcher(options.trace, options.socket, options.held, options.watch);
         supervise(options, watcher, result);
     } else if (options.trace != nullptr) {
-        static Sampler sampler(options.trace, options.socket);
+        static Sampler sampler(options.trace, options.socket, options.held);
         supervise(options, sampler, result);
     } else if (options.count) {
         EventCounter counter(options.event);

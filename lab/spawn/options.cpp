@@ -15,7 +15,8 @@ constexpr const char *usage =
     "                  [--ignore SIGNAL]... [--stdin FILE] [--capture [--keep FILE]] [--timeout-ms N]\n"
     "                  [--grace-ms N] [--result-fd N] [--core N] [--ready-fd N --start-fd N]\n"
     "                  [--private-at EMPTY_FOLDER --private FOLDER... [--copied FILE]...]\n"
-    "                  [--trace FILE [--trace-socket NAME] [--watch LIST] | --count TYPE:CONFIG | "
+    "                  [--trace FILE [--trace-socket NAME [--held-files EMPTY_FOLDER]] [--watch LIST] | "
+    "--count TYPE:CONFIG | "
     "--resident] [--no-huge-pages]\n"
     "                  -- CMD [ARGUMENT]...\n"
     "       reap-spawn --attach PID --timeout-ms N --trace FILE --watch LIST [--result-fd N]\n"
@@ -160,6 +161,8 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             options.trace = value;
         } else if (std::strcmp(option, "--trace-socket") == 0) {
             options.socket = value;
+        } else if (std::strcmp(option, "--held-files") == 0) {
+            options.held = value;
         } else if (std::strcmp(option, "--count") == 0) {
             if (!parse_event(value, options.event)) return refuse("not an event, as TYPE:CONFIG", value);
             options.count = true;

@@ -26,11 +26,12 @@ struct Options {
     bool resident = false;         ///< sample its resident memory while it runs
     bool count = false;            ///< count `event` while the program runs
     Event event;
-    const char *trace = nullptr;           ///< trace to write samples and resident memory to; null: none
-    const char *socket = nullptr;          ///< REAP_SOCKET_ENV of a recorded program; null: not recorded
-    Watch watch;                           ///< what else to write to the trace
-    pid_t attach = 0;                      ///< run no program: watch this process
-    std::int64_t timeout_ns = 0;           ///< 0: none
+    const char *trace = nullptr;  ///< trace to write samples and resident memory to; null: none
+    const char *socket = nullptr; ///< REAP_SOCKET_ENV of a recorded program; null: not recorded
+    const char *held = nullptr;   ///< folder for the modules' files that are gone in the end; null: none
+    Watch watch;                  ///< what else to write to the trace
+    pid_t attach = 0;             ///< run no program: watch this process
+    std::int64_t timeout_ns = 0;  ///< 0: none
     std::int64_t grace_ns = 1'000'000'000; ///< from SIGTERM to SIGKILL
     int result_fd = 1;                     ///< where to write the result
     static constexpr int max_private_folders = 16;

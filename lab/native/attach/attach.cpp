@@ -73,6 +73,7 @@ class Attachment {
         for (const Watched &each : watched_) ++(each.was_watched ? out.processes : out.left_out);
         out.left_out += left_out_;
         out.seen = file_->summary();
+        out.held = file_->held();
         out.call_ns = static_cast<double>(out.seen.cost_ns) /
                       static_cast<double>(std::max<uint64_t>(out.seen.calls, 1));
         return out;

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "attach/recording.h"
 #include "reap_trace.h"
 
 namespace reap::native {
@@ -27,7 +29,8 @@ struct Attached {
     unsigned processes = 0;   // that were watched
     unsigned left_out = 0;    // their children that could not be
     decltype(reap_file_header::attach) seen{};
-    double call_ns = 0; // what a call that met a probe cost a process, on average
+    std::vector<HeldFile> held; // the files of what was mapped, as it was
+    double call_ns = 0;         // what a call that met a probe cost a process, on average
 };
 
 // Watches a process, and those that it makes or has made, until it ends. `path` is where `create` makes the

@@ -101,6 +101,18 @@ void AttachedFile::write(uint32_t block, size_t offset, const void *data, size_t
     write_all(file_, data, bytes, uint64_t{block} * REAP_BLOCK_BYTES + offset, path_);
 }
 
+void AttachedFile::hold(const MappedFile &file) {
+    constexpr size_t most = 256;
+    const std::scoped_lock locked(changing_);
+    const bool known = std::ranges::any_of(held_, [&file](const HeldFile &held) {
+        return held.path == file.path && held.build_id == file.build_id;
+    });
+    if (known || held_.size() == most) return;
+    const int descriptor = ::open(file.opened.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor >= 0)
+        held_.push_back({file.path, file.build_id, std::make_shared<Descriptor>(descriptor)});
+}
+
 void AttachedFile::summarise(uint32_t image, const AttachSummary &summary) {
     const std::scoped_lock held(changing_);
     summaries_[image] = summary;
@@ -157,7 +169,9 @@ void AttachedRecording::map(const std::vector<MappedFile> &files) {
                                  .number(file.end)
                                  .number(file.bias)
                                  .text(file.path)
+                                 .text(file.build_id)
                                  .record(REAP_TAG_MODULE));
+        file_.hold(file);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -25,6 +26,13 @@ struct SampledCall {
     uint64_t size = 0;
     double weight = 1;
     bool fresh = false; // a realloc of nothing
+};
+
+// A file that was mapped as code, and is held open: it may be deleted or replaced meanwhile.
+struct HeldFile {
+    std::string path; // of the module
+    std::string build_id;
+    std::shared_ptr<Descriptor> file;
 };
 
 using AttachSummary = decltype(reap_file_header::attach);
@@ -50,6 +58,9 @@ class AttachedFile {
     void write(uint32_t block, size_t offset, const void *data, size_t bytes);
     // What the header says of the windows of an image.
     void summarise(uint32_t image, const AttachSummary &summary);
+    // Opens the file of a module and keeps it open, each build once.
+    void hold(const MappedFile &file);
+    [[nodiscard]] const std::vector<HeldFile> &held() const noexcept { return held_; }
     // Of all images together.
     [[nodiscard]] AttachSummary summary() const noexcept { return header_.attach; }
 
@@ -61,6 +72,7 @@ class AttachedFile {
     std::mutex changing_;
     reap_file_header header_{};
     std::map<uint32_t, AttachSummary> summaries_; // by image
+    std::vector<HeldFile> held_;
 };
 
 // One process image, as if all were of one thread. The file can be read at any time: what is added to a block

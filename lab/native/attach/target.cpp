@@ -133,7 +133,7 @@ bool Target::update() {
         mapping.opened = openable(process_, mapping);
         const uint64_t address = symbols_.address_at(mapping.opened, mapping.offset);
         files_.push_back({mapping.path, mapping.opened, mapping.start, mapping.end, mapping.offset,
-                          mapping.start - address});
+                          mapping.start - address, symbols_.build_id(mapping.opened)});
     }
     return true;
 }

@@ -29,8 +29,9 @@ struct MappedFile {
     std::string opened;
     uint64_t start = 0; // of its code
     uint64_t end = 0;
-    uint64_t offset = 0; // in the file, of its code
-    uint64_t bias = 0;   // what the loader added to the addresses of the file
+    uint64_t offset = 0;  // in the file, of its code
+    uint64_t bias = 0;    // what the loader added to the addresses of the file
+    std::string build_id; // as bytes; empty: it has none
 
     [[nodiscard]] bool has(uint64_t address) const noexcept { return address >= start && address < end; }
 };

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "../test/trace_builder.h"
+#include "names/keep.h"
 #include "outside/outside.h"
 #include "outside/watched.h"
 #include "totals/aggregate.h"
@@ -59,8 +60,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     (void)growing.stacks(10);
     Symbolizer symbols;
-    const CallTree tree = call_tree(summary, definitions, symbols, 0);
-    (void)call_tree(summary, definitions, symbols, 0.1);
+    ModuleFiles files(symbols, file.began_unix_ns());
+    ModuleNames names(definitions, symbols, files);
+    const CallTree tree = call_tree(summary, definitions, names, 0);
+    (void)call_tree(summary, definitions, names, 0.1);
+    (void)names.uncertain();
     read_event_rows(file, definitions, summary, tree, 1000, true, [](EventRows &&) {});
     (void)call_slices(file, definitions, summary, tree, tree.at, 10);
     read_outside(file, definitions, symbols, {"libreap-record.so", {}, {{1, 0, 1}}});
@@ -74,5 +78,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             }
         }
     }
+    (void)keep_names(path, {"libreap-record.so", {}, {}, byte() % 2 != 0});
+    BlockFile kept(path);
+    const Definitions again(kept);
     return 0;
 }

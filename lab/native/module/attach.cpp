@@ -6,7 +6,9 @@
 #include <string>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "attach/attach.h"
 #include "attach/failure.h"
@@ -80,6 +82,16 @@ void bind_attach(nb::module_ &m) {
                 return own > 0 ? static_cast<double>(outcome.seen.cost_ns) / own : 0.0;
             },
             "CPU time that probes cost the process, to its own.")
+        .def_prop_ro(
+            "held",
+            [](const Outcome &outcome) {
+                std::vector<std::pair<nb::str, std::string>> out;
+                for (const HeldFile &held : outcome.held)
+                    out.emplace_back(text(held.path), "/proc/self/fd/" + std::to_string(held.file->get()));
+                return out;
+            },
+            "(path of a module, where its file can be opened as long as this lives), also of files that are "
+            "gone.")
         .def_ro("failed_step", &Outcome::failed_step,
                 "What was refused: process, symbols, uprobes, perf or bpf; else empty.")
         .def_ro("errno", &Outcome::number)

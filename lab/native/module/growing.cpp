@@ -9,7 +9,7 @@
 
 #include "module/rows.h"
 #include "module/text.h"
-#include "symbols/symbols.h"
+#include "names/names.h"
 #include "totals/growing.h"
 
 namespace nb = nanobind;
@@ -22,7 +22,9 @@ using StackNow = std::tuple<uint32_t, uint32_t, double, double, double>;
 
 class GrowingRecording {
   public:
-    explicit GrowingRecording(const std::string &path) : growing_(path) {}
+    explicit GrowingRecording(const std::string &path)
+        : growing_(path), files_(symbols_, growing_.file().began_unix_ns()),
+          names_(growing_.definitions(), symbols_, files_) {}
 
     bool update(uint64_t most, bool last) { return growing_.update(most, last); }
     [[nodiscard]] const Growing::Now &now() const { return growing_.now(); }
@@ -49,12 +51,14 @@ class GrowingRecording {
     }
 
     std::vector<FrameRow> frames(uint32_t image, uint32_t stack) {
-        return frame_rows(growing_.definitions(), symbols_, image, stack);
+        return frame_rows(growing_.definitions(), names_, image, stack);
     }
 
   private:
     Growing growing_;
     Symbolizer symbols_;
+    ModuleFiles files_;
+    ModuleNames names_;
 };
 
 } // namespace

@@ -16,6 +16,7 @@
 #include "module/drag.h"
 #include "module/files.h"
 #include "module/growing.h"
+#include "module/names.h"
 #include "module/recording.h"
 #include "module/watched.h"
 #include "outside/outside.h"
@@ -156,6 +157,7 @@ NB_MODULE(native, m) {
 
     bind_heap_map(m);
     bind_watched(m);
+    bind_names(m);
     bind_recording(m);
     bind_calls(m);
     bind_growing(m);

@@ -16,6 +16,7 @@
 
 #include "module/rows.h"
 #include "module/text.h"
+#include "names/names.h"
 #include "outside/outside.h"
 #include "symbols/symbols.h"
 #include "totals/aggregate.h"
@@ -95,8 +96,9 @@ class Recording {
   public:
     Recording(const std::string &path, const std::string &recorder,
               const std::vector<std::string> &allocators,
-              const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out)
-        : file_(path), definitions_(file_), summary_(reap::native::aggregate(file_, definitions_)),
+              const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out, const Folders &folders)
+        : file_(path), definitions_(file_), files_(symbols_, file_.began_unix_ns(), folders),
+          names_(definitions_, symbols_, files_), summary_(reap::native::aggregate(file_, definitions_)),
           outside_(read_outside(file_, definitions_, symbols_, context(recorder, allocators, left_out))) {}
 
     [[nodiscard]] Header header() const {
@@ -272,12 +274,30 @@ class Recording {
     }
 
     [[nodiscard]] std::vector<FrameRow> frames(uint32_t image, uint32_t stack) {
-        return frame_rows(definitions_, symbols_, image, stack);
+        return frame_rows(definitions_, names_, image, stack);
+    }
+
+    // (path, why) of modules whose names are missing or uncertain.
+    [[nodiscard]] std::vector<std::pair<nb::str, int>> uncertain_modules() {
+        std::vector<std::pair<nb::str, int>> out;
+        for (const UncertainModule &each : names_.uncertain())
+            out.emplace_back(text(each.path), static_cast<int>(each.naming));
+        return out;
+    }
+
+    // (path, build id in hexadecimal) of modules, as they were recorded; the id is empty where none is known.
+    [[nodiscard]] std::vector<std::pair<nb::str, std::string>> modules() const {
+        std::vector<std::pair<nb::str, std::string>> out;
+        for (const ImageInfo &image : definitions_.images()) {
+            for (const Module &module : image.modules)
+                out.emplace_back(text(module.path), hexadecimal(module.build_id));
+        }
+        return out;
     }
 
     [[nodiscard]] IncompleteStacks incomplete() const { return incomplete_stacks(summary_, definitions_); }
 
-    CallTree calls(double least) { return call_tree(summary_, definitions_, symbols_, least); }
+    CallTree calls(double least) { return call_tree(summary_, definitions_, names_, least); }
 
     void events(const CallTree &tree, size_t most, const nb::typed<nb::callable, void(EventRows)> &take,
                 bool matched) {
@@ -310,6 +330,8 @@ class Recording {
     BlockFile file_;
     Definitions definitions_;
     Symbolizer symbols_;
+    ModuleFiles files_;
+    ModuleNames names_;
     Summary summary_;
     Outside outside_;
 };
@@ -487,11 +509,13 @@ void bind_recording(const nb::module_ &m) {
     bind_instruction_samples(m);
     nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,
-                      const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &>(),
+                      const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &, const Folders &>(),
              "path"_a, "recorder"_a, "allocators"_a = std::vector<std::string>(),
-             "left_out"_a = std::vector<std::tuple<uint32_t, uint64_t, uint64_t>>(),
+             "left_out"_a = std::vector<std::tuple<uint32_t, uint64_t, uint64_t>>(), "folders"_a = Folders(),
              "`allocators` are files that serve malloc beside those that the trace names; of `left_out`, "
-             "(pid, begin, end) on the trace's clock, no instruction pointers are counted.")
+             "(pid, begin, end) on the trace's clock, no instruction pointers are counted; `folders` are "
+             "where "
+             "names are looked for that the trace has not.")
         .def("header", &Recording::header)
         .def("damage", &Recording::damage)
         .def("labels", &Recording::labels)
@@ -510,6 +534,11 @@ void bind_recording(const nb::module_ &m) {
         .def("requests", &Recording::requests)
         .def("stacks", &Recording::stacks, "most"_a)
         .def("frames", &Recording::frames, "image"_a, "stack"_a)
+        .def("uncertain_modules", &Recording::uncertain_modules,
+             "(path, reason) of modules that stacks go through and that have no names, or names that may be "
+             "false: NAMES_UNCHECKED, NAMES_OTHER_BUILD, NAMES_CHANGED or NAMES_MISSING.")
+        .def("modules", &Recording::modules,
+             "(path, GNU build id in hexadecimal) of every module, as it was recorded; empty: none is known.")
         .def("incomplete", &Recording::incomplete)
         .def(
             "calls", &Recording::calls, "least"_a = 0.0,

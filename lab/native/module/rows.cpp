@@ -27,7 +27,7 @@ std::vector<SizeRow> size_rows(const BySize &sizes) {
     return out;
 }
 
-std::vector<FrameRow> frame_rows(const Definitions &definitions, Symbolizer &symbols, uint32_t image,
+std::vector<FrameRow> frame_rows(const Definitions &definitions, ModuleNames &names, uint32_t image,
                                  uint32_t stack) {
     std::vector<FrameRow> out;
     for (size_t depth = 0; depth < 512 && stack != 0; ++depth) {
@@ -36,7 +36,7 @@ std::vector<FrameRow> frame_rows(const Definitions &definitions, Symbolizer &sym
         const uint64_t call = frame->address - 1; // inside the call instruction, not behind it
         if (const Module *module = definitions.module_of(image, stack)) {
             const uint64_t address = call - module->bias;
-            for (const SourceFrame &source : symbols.resolve(module->path, address)) {
+            for (const SourceFrame &source : names.resolve(*module, address)) {
                 out.push_back(frame_row(module->path, address, source));
             }
         } else if (const SourceFrame source = unmapped_frame(definitions, image, frame->address);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "module/text.h"
-#include "symbols/symbols.h"
+#include "names/names.h"
 #include "totals/aggregate.h"
 #include "trace/definitions.h"
 
@@ -23,7 +23,7 @@ void add_bin(std::vector<SizeRow> &out, unsigned bin, uint64_t objects, uint64_t
 std::vector<SizeRow> size_rows(const BySize &sizes);
 
 // The frames of a stack, innermost first. The address is the process's own where the path is empty.
-std::vector<FrameRow> frame_rows(const Definitions &definitions, Symbolizer &symbols, uint32_t image,
+std::vector<FrameRow> frame_rows(const Definitions &definitions, ModuleNames &names, uint32_t image,
                                  uint32_t stack);
 
 } // namespace reap::native

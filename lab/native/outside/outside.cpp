@@ -42,6 +42,11 @@ class Judge {
     std::string recorder_;
 };
 
+SampleTotals totals_of(const KeptNames::Samples &kept) {
+    const auto &[all, inside, kernel_inside, kernel, recorder, unknown] = kept;
+    return {all, inside, kernel_inside, kernel, recorder, unknown};
+}
+
 bool left_out(const std::vector<Window> &windows, uint32_t pid, uint64_t ticks) {
     return std::ranges::any_of(windows, [&](const Window &window) {
         return window.pid == pid && ticks >= window.begin && ticks < window.end;
@@ -54,6 +59,9 @@ Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer
                      const Context &context) {
     Outside out;
     Judge judge(definitions, symbols, context);
+    const KeptNames::Samples *const kept =
+        context.allocators.empty() && context.left_out.empty() ? definitions.kept().samples() : nullptr;
+    if (kept != nullptr) out.samples = totals_of(*kept);
     const RunPart &part = file.part();
     each_record(file, [&](uint8_t tag, uint64_t ticks, uint32_t pid, RecordReader fields) {
         const bool inside = ticks >= part.begin && ticks <= part.end;
@@ -64,13 +72,13 @@ Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer
             const uint64_t reason = fields.varint();
             const std::string_view executable = fields.string();
             if (fields.good()) out.unrecorded.push_back({pid, reason, std::string(executable)});
-        } else if (tag == REAP_TAG_MAPPING) {
+        } else if (tag == REAP_TAG_MAPPING && kept == nullptr) {
             const uint64_t start = fields.varint();
             const uint64_t length = fields.varint();
             const uint64_t offset = fields.varint();
             const std::string_view path = fields.string();
             if (fields.good()) judge.map(pid, {start, start + length, offset, std::string(path)});
-        } else if (tag == REAP_TAG_IP) {
+        } else if (tag == REAP_TAG_IP && kept == nullptr) {
             fields.varint(); // thread
             const uint64_t mode = fields.varint();
             const uint64_t pointer = fields.varint();

@@ -47,8 +47,9 @@ struct Context {
     std::vector<Window> left_out;        // samples within are passed over
 };
 
-// Reads the OUTSIDE blocks. Which code is the allocator is taken from the images' own words (who provides
-// malloc) and from the context.
+// Reads the OUTSIDE blocks. Where the trace has kept its samples' sums and the context says nothing of its
+// own, those are taken: they need no file. Which code is the allocator is taken from the images' own words
+// (who provides malloc) and from the context.
 Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer &symbols,
                      const Context &context);
 

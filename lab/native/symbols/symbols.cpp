@@ -7,10 +7,12 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <unistd.h>
 #include <unordered_map>
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <libiberty/demangle.h>
 
@@ -34,19 +36,28 @@ std::string demangle(const char *name) {
     return status == 0 && cxx ? cxx.get() : name;
 }
 
-// elfutils would ask the servers that this variable names.
-void forbid_network() {
+constexpr const char *kServers = "DEBUGINFOD_URLS";
+
+// elfutils would ask the servers that this variable names. Returns them.
+const std::string &forbid_network() {
     static std::once_flag once;
-    std::call_once(once, [] { ::unsetenv("DEBUGINFOD_URLS"); });
+    static std::string servers;
+    std::call_once(once, [] {
+        if (const char *named = ::getenv(kServers)) servers = named;
+        ::unsetenv(kServers);
+    });
+    return servers;
 }
 
+// Where elfutils looks for debug files; null: where it does by itself.
+char *debug_path = nullptr;
+
 const Dwfl_Callbacks &callbacks() {
-    static char *no_path = nullptr;
     static const Dwfl_Callbacks value = {
         .find_elf = dwfl_build_id_find_elf,
         .find_debuginfo = dwfl_standard_find_debuginfo,
         .section_address = dwfl_offline_section_address,
-        .debuginfo_path = &no_path,
+        .debuginfo_path = &debug_path,
     };
     return value;
 }
@@ -109,17 +120,21 @@ struct Symbolizer::Files {
 
     Dwfl_Module *module(const std::string &path) {
         File &file = open[path];
-        if (!file.tried) {
-            file.tried = true;
-            file.dwfl = dwfl_begin(&callbacks());
-            if (file.dwfl != nullptr) {
-                dwfl_report_begin(file.dwfl);
-                // Base 0: addresses are then those of the file.
-                file.module = dwfl_report_elf(file.dwfl, path.c_str(), path.c_str(), -1, 0, false);
-                dwfl_report_end(file.dwfl, nullptr, nullptr);
-            }
-        }
+        if (!file.tried) report(file, path, -1);
         return file.module;
+    }
+
+    // Opens the path, or takes the descriptor where there is one.
+    static void report(File &file, const std::string &path, int descriptor) {
+        file.tried = true;
+        file.dwfl = dwfl_begin(&callbacks());
+        if (file.dwfl != nullptr) {
+            dwfl_report_begin(file.dwfl);
+            // Base 0: addresses are then those of the file.
+            file.module = dwfl_report_elf(file.dwfl, path.c_str(), path.c_str(), descriptor, 0, false);
+            dwfl_report_end(file.dwfl, nullptr, nullptr);
+        }
+        if (file.module == nullptr && descriptor >= 0) ::close(descriptor);
     }
 
     // Function symbols, by address. Exported ones alone where there is no debug file.
@@ -207,6 +222,13 @@ struct Symbolizer::Files {
     }
 };
 
+NetworkAllowed::NetworkAllowed() {
+    const std::string &servers = forbid_network();
+    if (!servers.empty()) ::setenv(kServers, servers.c_str(), 1);
+}
+
+NetworkAllowed::~NetworkAllowed() { ::unsetenv(kServers); }
+
 Symbolizer::Symbolizer() : files_(std::make_unique<Files>()) { forbid_network(); }
 Symbolizer::~Symbolizer() = default;
 
@@ -277,6 +299,53 @@ std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t a
         }
     }
     return frames;
+}
+
+std::string Symbolizer::build_id(const std::string &path) {
+    Dwfl_Module *const file = files_->module(path);
+    GElf_Addr bias = 0;
+    Elf *const elf = file != nullptr ? dwfl_module_getelf(file, &bias) : nullptr;
+    const void *bits = nullptr;
+    const ssize_t length = elf != nullptr ? dwelf_elf_gnu_build_id(elf, &bits) : 0;
+    return length > 0 ? std::string(static_cast<const char *>(bits), static_cast<size_t>(length))
+                      : std::string();
+}
+
+void Symbolizer::search(const std::vector<std::string> &folders) {
+    static std::string path;
+    if (folders.empty()) return;
+    path = ":.debug:/usr/lib/debug";
+    for (const std::string &folder : folders) path += ':' + folder;
+    debug_path = path.data();
+}
+
+bool Symbolizer::opens(const std::string &path) { return files_->module(path) != nullptr; }
+
+// Takes the descriptor.
+bool Symbolizer::adopt(const std::string &name, int descriptor) {
+    files_->open.erase(name);
+    Files::File &file = files_->open[name];
+    Files::report(file, name, descriptor);
+    return file.module != nullptr;
+}
+
+bool Symbolizer::adopt_by_build_id(const std::string &name, const std::string &build_id) {
+    const std::unique_ptr<Dwfl, decltype(&dwfl_end)> dwfl(dwfl_begin(&callbacks()), dwfl_end);
+    if (!dwfl || build_id.empty()) return false;
+    dwfl_report_begin(dwfl.get());
+    // Where it lies does not matter: it is never looked into.
+    Dwfl_Module *const wanted = dwfl_report_module(dwfl.get(), name.c_str(), 4096, 8192);
+    const auto *bits = reinterpret_cast<const unsigned char *>(build_id.data());
+    if (wanted == nullptr || dwfl_module_report_build_id(wanted, bits, build_id.size(), 0) != 0) return false;
+    dwfl_report_end(dwfl.get(), nullptr, nullptr);
+    char *found = nullptr;
+    int descriptor =
+        dwfl_standard_find_debuginfo(wanted, nullptr, name.c_str(), 0, nullptr, nullptr, 0, &found);
+    Elf *elf = nullptr;
+    if (descriptor < 0) descriptor = dwfl_build_id_find_elf(wanted, nullptr, name.c_str(), 0, &found, &elf);
+    std::free(found);
+    if (elf != nullptr) elf_end(elf);
+    return descriptor >= 0 && adopt(name, descriptor) && this->build_id(name) == build_id;
 }
 
 std::vector<AddressRange> Symbolizer::malloc_ranges(const std::string &path) {

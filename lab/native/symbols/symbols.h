@@ -1,4 +1,5 @@
-// Names of functions and lines, from ELF symbols and DWARF by elfutils. Never asks the network.
+// Names of functions and lines, from ELF symbols and DWARF by elfutils. Asks no network, but where a
+// NetworkAllowed lives.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,16 @@ struct AddressRange {
     uint64_t end;
 };
 
+// While one lives, elfutils asks the debuginfod servers of DEBUGINFOD_URLS for what it does not find. Of one
+// thread at a time.
+class NetworkAllowed {
+  public:
+    NetworkAllowed();
+    ~NetworkAllowed();
+    NetworkAllowed(const NetworkAllowed &) = delete;
+    NetworkAllowed &operator=(const NetworkAllowed &) = delete;
+};
+
 // Opens each file once. A file that is gone, or is no ELF, has no names; nothing throws.
 class Symbolizer {
   public:
@@ -33,6 +44,18 @@ class Symbolizer {
     // The function at `address` (as in the file, without load bias) and those it was inlined into, innermost
     // first; at least one frame, perhaps without a name. Each address is looked up once.
     const std::vector<SourceFrame> &resolve(const std::string &path, uint64_t address);
+
+    // The GNU build id of a file, as bytes; empty where it has none or cannot be read. Reads headers alone.
+    std::string build_id(const std::string &path);
+    // Whether there is an ELF file at `path`.
+    bool opens(const std::string &path);
+
+    // Of all symbolizers: looks for debug files in these folders, too, as elfutils does in /usr/lib/debug.
+    static void search(const std::vector<std::string> &folders);
+
+    // From now on `name` stands for the debug file, or the file, with this build id, which elfutils looks for
+    // where it looks for debug files. False where it finds none.
+    bool adopt_by_build_id(const std::string &name, const std::string &build_id);
 
     // Where the general allocator's own code lies in a libc: from its first helper to its last function.
     // glibc compiles malloc.c into one stretch; without debug symbols its beginning is taken to be the end of
@@ -67,6 +90,7 @@ class Symbolizer {
 
   private:
     struct Files;
+    bool adopt(const std::string &name, int descriptor);
     std::vector<SourceFrame> look_up(const std::string &path, uint64_t address);
 
     std::unique_ptr<Files> files_;

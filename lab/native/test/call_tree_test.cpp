@@ -18,7 +18,7 @@ using reap::test::TraceBuilder;
 struct Read {
     explicit Read(TraceBuilder &trace, double least = 0)
         : file(trace.write()), definitions(file), summary(aggregate(file, definitions)),
-          tree(call_tree(summary, definitions, symbols, least)) {}
+          tree(call_tree(summary, definitions, names, least)) {}
 
     // The addresses of a node's calls, outermost first.
     std::vector<uint64_t> path(uint32_t node) const {
@@ -39,6 +39,8 @@ struct Read {
     Definitions definitions;
     Summary summary;
     Symbolizer symbols;
+    ModuleFiles files{symbols, 0};
+    ModuleNames names{definitions, symbols, files};
     CallTree tree;
 };
 

@@ -22,7 +22,7 @@ struct SlicedTrace {
     // Groups are nodes.
     SlicedTrace(TraceBuilder &trace, uint32_t count)
         : file(trace.write()), definitions(file), summary(aggregate(file, definitions)),
-          tree(call_tree(summary, definitions, symbols, 0)) {
+          tree(call_tree(summary, definitions, names, 0)) {
         std::vector<uint32_t> groups(tree.parents.size());
         std::iota(groups.begin(), groups.end(), 0);
         slices = call_slices(file, definitions, summary, tree, groups, count);
@@ -43,6 +43,8 @@ struct SlicedTrace {
     Definitions definitions;
     Summary summary;
     Symbolizer symbols;
+    ModuleFiles files{symbols, 0};
+    ModuleNames names{definitions, symbols, files};
     CallTree tree;
     CallSlices slices;
 };

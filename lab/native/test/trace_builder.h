@@ -125,6 +125,27 @@ class Payload {
         return record(REAP_TAG_FRAME, Payload().number(id).number(at).number(parent));
     }
 
+    Payload &module(const std::string &path, const std::string &build_id, uint64_t start, uint64_t end) {
+        return record(REAP_TAG_MODULE,
+                      Payload().number(0).number(start).number(end).number(start).text(path).text(build_id));
+    }
+    Payload &string(uint32_t id, const std::string &text) {
+        return record(REAP_TAG_STRING, Payload().number(id).text(text));
+    }
+    // The name of one address, without a source file.
+    Payload &name(uint32_t path, uint32_t build_id, uint64_t address, uint32_t function) {
+        return record(REAP_TAG_NAMES, Payload()
+                                          .number(REAP_NAMES_ADDRESS)
+                                          .number(path)
+                                          .number(build_id)
+                                          .number(address)
+                                          .number(1)
+                                          .number(function)
+                                          .number(0)
+                                          .number(7)
+                                          .number(0));
+    }
+
     [[nodiscard]] const std::vector<unsigned char> &bytes() const { return bytes_; }
 
   private:

@@ -14,8 +14,8 @@ struct RawPlace {
     std::string module;
     uint64_t address;
     bool process;
-    bool mapped;        // the address is one of the module's file
-    SourceFrame source; // of code in no module: what is known
+    const Module *mapped; // the address is one of this module's file; null: of none
+    SourceFrame source;   // of code in no module: what is known
 };
 
 class TreeBuilder {
@@ -23,10 +23,10 @@ class TreeBuilder {
     TreeBuilder(const Summary &summary, const Definitions &definitions)
         : summary_(summary), definitions_(definitions) {}
 
-    CallTree build(Symbolizer &symbols, double least) {
+    CallTree build(ModuleNames &names, double least) {
         for (const ImageTotals &image : summary_.images) add(image);
         const std::vector<bool> kept = prune(least);
-        expand(symbols, kept);
+        expand(names, kept);
         return std::move(tree_);
     }
 
@@ -49,6 +49,7 @@ class TreeBuilder {
         std::string key = raw.module;
         key.push_back(raw.process ? 'p' : 'f');
         key.append(reinterpret_cast<const char *>(&raw.address), sizeof raw.address);
+        if (raw.mapped != nullptr) key.append(raw.mapped->build_id);
         const auto [known, fresh] = known_places_.try_emplace(std::move(key), raw_.size());
         if (fresh) raw_.push_back(std::move(raw));
         return static_cast<uint32_t>(known->second);
@@ -56,10 +57,10 @@ class TreeBuilder {
 
     // Lines of Python code, and functions compiled at run time, are the same in all processes.
     uint32_t unmapped_place(uint64_t call, SourceFrame source) {
-        if (source.function.empty()) return place({"", call, false, false, {}});
+        if (source.function.empty()) return place({"", call, false, nullptr, {}});
         std::string key = "s" + source.file + '\n' + source.function + '\n' + std::to_string(source.line);
         const auto [known, fresh] = known_places_.try_emplace(std::move(key), raw_.size());
-        if (fresh) raw_.push_back({"", call & ~REAP_PYTHON_FRAME, false, false, std::move(source)});
+        if (fresh) raw_.push_back({"", call & ~REAP_PYTHON_FRAME, false, nullptr, std::move(source)});
         return static_cast<uint32_t>(known->second);
     }
 
@@ -70,7 +71,7 @@ class TreeBuilder {
             const uint64_t call = frame.address - 1; // inside the call instruction, not behind it
             const Module *module = definitions_.module_of(image, id);
             if (module != nullptr) {
-                known->second = place({module->path, call - module->bias, false, true, {}});
+                known->second = place({module->path, call - module->bias, false, module, {}});
             } else {
                 known->second = unmapped_place(call, unmapped_frame(definitions_, image, frame.address));
             }
@@ -91,7 +92,7 @@ class TreeBuilder {
         const int64_t at = definitions_.find(totals.image);
         const std::string process =
             at < 0 ? std::string() : definitions_.images()[static_cast<size_t>(at)].executable;
-        const uint32_t root = child(CallTree::kNone, place({process, 0, true, false, {}}));
+        const uint32_t root = child(CallTree::kNone, place({process, 0, true, nullptr, {}}));
         std::vector<uint32_t> &known = tree_.nodes[totals.image];
         known.assign(totals.sites.size(), CallTree::kNone);
         std::vector<std::pair<uint32_t, uint32_t>> path; // stack, place; innermost first
@@ -110,7 +111,8 @@ class TreeBuilder {
                 node = child(node, frame_place);
                 known[frame_id] = node;
             }
-            if (node == root) known[stack] = node = child(root, place({"", 0, false, false, {}})); // no stack
+            if (node == root)
+                known[stack] = node = child(root, place({"", 0, false, nullptr, {}})); // no stack
             const Totals own = totals_of(totals.sites[stack]);
             for (size_t measure = 0; measure < own.size(); ++measure) {
                 nodes_[node].own[measure] += own[measure];
@@ -147,7 +149,7 @@ class TreeBuilder {
     }
 
     // Looks places up; a function that was inlined becomes a node below the one that it was inlined into.
-    void expand(Symbolizer &symbols, const std::vector<bool> &kept) {
+    void expand(ModuleNames &names, const std::vector<bool> &kept) {
         std::vector<std::pair<uint32_t, uint32_t>> spans(raw_.size()); // of each place: first, count
         std::vector<uint32_t> moved(nodes_.size(), CallTree::kNone);
         for (size_t at = 0; at < nodes_.size(); ++at) {
@@ -160,7 +162,7 @@ class TreeBuilder {
             auto &[first, count] = spans[node.place];
             if (count == 0) {
                 first = static_cast<uint32_t>(tree_.places.size());
-                count = look_up(symbols, raw_[node.place]);
+                count = look_up(names, raw_[node.place]);
             }
             for (uint32_t i = 0; i < count; ++i) parent = append(parent, first + i);
             moved[at] = parent;
@@ -176,12 +178,12 @@ class TreeBuilder {
     }
 
     // Adds a place and those it was inlined into, outermost first; how many.
-    uint32_t look_up(Symbolizer &symbols, const RawPlace &raw) {
-        if (!raw.mapped) {
+    uint32_t look_up(ModuleNames &names, const RawPlace &raw) {
+        if (raw.mapped == nullptr) {
             tree_.places.push_back({raw.module, raw.address, raw.source, raw.process});
             return 1;
         }
-        const std::vector<SourceFrame> &found = symbols.resolve(raw.module, raw.address);
+        const std::vector<SourceFrame> &found = names.resolve(*raw.mapped, raw.address);
         for (const SourceFrame &frame : std::views::reverse(found)) {
             tree_.places.push_back({raw.module, raw.address, frame, false});
         }
@@ -212,9 +214,8 @@ uint32_t CallTree::node_of(uint32_t image, uint32_t stack) const noexcept {
     return known == nodes.end() || stack >= known->second.size() ? kNone : known->second[stack];
 }
 
-CallTree call_tree(const Summary &summary, const Definitions &definitions, Symbolizer &symbols,
-                   double least) {
-    return TreeBuilder(summary, definitions).build(symbols, least);
+CallTree call_tree(const Summary &summary, const Definitions &definitions, ModuleNames &names, double least) {
+    return TreeBuilder(summary, definitions).build(names, least);
 }
 
 namespace {

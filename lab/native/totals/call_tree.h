@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "symbols/symbols.h"
+#include "names/names.h"
 #include "totals/aggregate.h"
 #include "trace/definitions.h"
 
@@ -44,7 +44,7 @@ struct CallTree {
 
 // Frames of which no measure, callees included, is at least the share `least` of its total are merged into
 // their callers before they are looked up: names cost more than all the rest. 0 keeps every frame.
-CallTree call_tree(const Summary &summary, const Definitions &definitions, Symbolizer &symbols, double least);
+CallTree call_tree(const Summary &summary, const Definitions &definitions, ModuleNames &names, double least);
 
 // How many allocations have a stack that does not reach the first function of its thread. In triage
 // estimates.

@@ -43,6 +43,7 @@ void BlockFile::read_header() {
         throw BadTrace("it is not a recording made by reap");
     }
     ticks_per_second_ = rate_of(header_);
+    began_unix_ns_ = header_.start_unix_ns;
     find_part();
 }
 

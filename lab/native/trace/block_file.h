@@ -53,6 +53,8 @@ class BlockFile {
     // Where a trace is of a part of the run, its start is that of the part, and its end no later.
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
     [[nodiscard]] const RunPart &part() const noexcept { return part_; }
+    // When the run began, in nanoseconds since 1970: before any part of it that the trace is of.
+    [[nodiscard]] uint64_t began_unix_ns() const noexcept { return began_unix_ns_; }
     // Whether old blocks are taken out of it: those of a thread may have gaps.
     [[nodiscard]] bool is_ring() const noexcept {
         return header_.part.ring_ticks != 0 || header_.part.ring_blocks != 0;
@@ -105,6 +107,7 @@ class BlockFile {
     ZstdFile file_;
     reap_file_header header_{};
     RunPart part_;
+    uint64_t began_unix_ns_ = 0;
     double ticks_per_second_ = 1e9;
     std::deque<BlockInfo> blocks_;
     uint64_t next_ = 1;            // the first block that nobody has looked at

@@ -98,9 +98,15 @@ bool Definitions::read_piece(ImageInfo &image, const std::vector<unsigned char> 
             module.end = fields.varint();
             module.bias = fields.varint();
             module.path = fields.string();
+            module.identified = !fields.done();
+            if (module.identified) module.build_id = fields.string();
             if (fields.good()) image.modules.push_back(module);
         } else if (tag == REAP_TAG_CODE) {
             read_code(image, fields);
+        } else if (tag == REAP_TAG_STRING) {
+            kept_.read_string(fields);
+        } else if (tag == REAP_TAG_NAMES) {
+            kept_.read_names(fields);
         } else if (tag == REAP_TAG_FRAME) {
             const uint64_t id = fields.varint();
             Frame frame;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trace/block_reader.h"
+#include "trace/kept_names.h"
 #include "trace/record_reader.h"
 
 namespace reap::native {
@@ -18,6 +19,8 @@ struct Module {
     uint64_t end = 0;
     uint64_t bias = 0; // what the loader added to the addresses of the file
     std::string path;
+    std::string build_id;    // as bytes; empty: none is known
+    bool identified = false; // the recorder looked for one: those of earlier versions do not
 };
 
 struct Frame {
@@ -107,6 +110,9 @@ class Definitions {
 
     [[nodiscard]] const std::vector<UnknownInterpreter> &unknown() const noexcept { return unknown_; }
 
+    // The names that the trace has itself.
+    [[nodiscard]] const KeptNames &kept() const noexcept { return kept_; }
+
     // How many numbers stacks of this image can have.
     [[nodiscard]] uint32_t frame_limit(uint32_t image) const noexcept;
 
@@ -128,6 +134,7 @@ class Definitions {
     std::vector<ImageInfo> images_;
     std::vector<UnrecordedProcess> unrecorded_;
     std::vector<UnknownInterpreter> unknown_;
+    KeptNames kept_;
     std::unordered_map<uint32_t, size_t> places_;
 };
 

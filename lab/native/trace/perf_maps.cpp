@@ -16,9 +16,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include "reap_encode.h"
+#include "trace/appender.h"
 #include "trace/block_file.h"
-#include "trace/checksum.h"
 #include "trace/definitions.h"
 
 namespace reap::native {
@@ -85,91 +84,15 @@ std::vector<uint64_t> unmapped(const Definitions &definitions, const ImageInfo &
     return found;
 }
 
-// Blocks of definitions, behind those of the trace.
-class Appender {
-  public:
-    Appender(const std::string &path, const BlockFile &trace)
-        : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)),
-          next_(std::max(trace.header().next_block, UINT32_C(1))) {
-        if (file_.get() < 0) fail();
-    }
-
-    void begin_image(const ImageInfo &image, uint32_t sequence) {
-        head_ = {};
-        head_.magic = REAP_BLOCK_MAGIC;
-        head_.kind = REAP_BLOCK_DEFINITIONS;
-        head_.flags = REAP_BLOCK_SEALED;
-        head_.pid = image.pid;
-        head_.process_start = image.process_start;
-        head_.image = image.number;
-        head_.sequence = sequence;
-        head_.base_ticks = image.first_ticks;
-    }
-
-    void add(uint64_t address, const std::string &name) {
-        std::vector<unsigned char> record(name.size() + 6 * format::kMaxVarint);
-        std::vector<unsigned char> body(name.size() + 4 * format::kMaxVarint);
-        uint8_t *end = format::put_varint(body.data(), REAP_CODE_COMPILED);
-        end = format::put_varint(end, address);
-        end = format::put_varint(end, 1);
-        end = format::put_string(end, name.data(), name.size());
-        const auto length = static_cast<size_t>(end - body.data());
-        record[0] = REAP_TAG_CODE;
-        end = format::put_string(record.data() + 1, reinterpret_cast<const char *>(body.data()), length);
-        const auto whole = static_cast<size_t>(end - record.data());
-        if (payload_.size() + whole > REAP_PAYLOAD_BYTES) write_block();
-        payload_.insert(payload_.end(), record.begin(), record.begin() + static_cast<long>(whole));
-    }
-
-    void end_image() {
-        if (!payload_.empty()) write_block();
-    }
-
-    // The blocks count from now on.
-    void publish() {
-        const uint32_t used = next_;
-        write(&used, sizeof used, offsetof(reap_file_header, next_block));
-        write(&used, sizeof used, offsetof(reap_file_header, file_blocks));
-    }
-
-  private:
-    [[noreturn]] void fail() const { throw std::system_error(errno, std::generic_category(), path_); }
-
-    void write(const void *bytes, size_t length, uint64_t offset) {
-        write_all(file_, bytes, length, offset, path_);
-    }
-
-    void write_block() {
-        head_.committed = static_cast<uint32_t>(payload_.size());
-        head_.checksum = checksum(payload_.data(), payload_.size(), head_.image);
-        payload_.resize(REAP_PAYLOAD_BYTES);
-        write(&head_, sizeof head_, uint64_t{next_} * REAP_BLOCK_BYTES);
-        write(payload_.data(), payload_.size(), uint64_t{next_} * REAP_BLOCK_BYTES + REAP_BLOCK_HEADER_BYTES);
-        payload_.clear();
-        ++head_.sequence;
-        ++next_;
-    }
-
-    std::string path_;
-    Descriptor file_;
-    uint32_t next_;
-    reap_block_header head_{};
-    std::vector<unsigned char> payload_;
-};
-
 } // namespace
 
 uint64_t keep_perf_maps(const std::string &path, const std::string &folder) {
     BlockFile trace(path);
     // Its processes still write to it, or nobody can.
-    if (trace.header().finished == 0 || trace.compressed()) return 0;
-    std::map<uint32_t, uint32_t> sequences; // of each image, the next
+    if (!is_complete(trace)) return 0;
     std::set<uint32_t> processes;
     for (const BlockInfo &block : trace.blocks()) {
-        if (block.head.kind != REAP_BLOCK_DEFINITIONS) continue;
-        processes.insert(block.head.pid);
-        uint32_t &next = sequences[block.head.image];
-        next = std::max(next, block.head.sequence + 1);
+        if (block.head.kind == REAP_BLOCK_DEFINITIONS) processes.insert(block.head.pid);
     }
     // Few programs write maps: the others' definitions need not be decoded.
     const bool has_map = std::any_of(processes.begin(), processes.end(), [&folder](uint32_t pid) {
@@ -184,13 +107,13 @@ uint64_t keep_perf_maps(const std::string &path, const std::string &folder) {
         const std::vector<uint64_t> addresses = unmapped(definitions, image);
         FILE *const map = addresses.empty() ? nullptr : open_map(folder, image.pid, start);
         if (map == nullptr) continue;
-        out.begin_image(image, sequences[image.number]);
+        out.begin_image(image);
         for (const auto &[address, name] : names_of(map, addresses)) {
-            out.add(address, name);
+            out.add(REAP_TAG_CODE,
+                    LongFields().number(REAP_CODE_COMPILED).number(address).number(1).text(name));
             ++named;
         }
         std::fclose(map);
-        out.end_image();
     }
     if (named != 0) out.publish();
     return named;

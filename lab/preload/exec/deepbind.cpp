@@ -14,7 +14,7 @@
 
 // Defined by the recorder. Weak, for libreap-exec.so.
 extern "C" [[gnu::weak]] void reap_note_deepbind();
-extern "C" [[gnu::weak]] void reap_before_load();
+extern "C" [[gnu::weak]] void reap_before_load(const char *file);
 
 namespace {
 
@@ -46,6 +46,6 @@ REAP_EXPORT void *dlopen(const char *file, int mode) {
         mode &= ~RTLD_DEEPBIND;
         report_deepbind();
     }
-    if (reap_before_load != nullptr) reap_before_load();
+    if (reap_before_load != nullptr) reap_before_load(file);
     return next_dlopen(file, mode);
 }

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "build_id.h"
+#include "output/launcher_client.h"
 #include "output/lost_pages.h"
 #include "real.h"
 #include "stack_walk.h"
@@ -38,7 +40,10 @@ Owner Image::process() const noexcept { return {pid_, 0, process_start_, number_
 void Image::start(uint32_t flags) noexcept {
     pthread_key_create(&thread_end_key, thread_ended);
     const char *path = getenv(REAP_TRACE_ENV);
-    if (path == nullptr || !trace_.open(path, getenv(REAP_SOCKET_ENV))) {
+    const char *const socket = getenv(REAP_SOCKET_ENV);
+    // Kept, as a program may write over its environment.
+    if (socket != nullptr && strlen(socket) == sizeof socket_ - 1) memcpy(socket_, socket, sizeof socket_);
+    if (path == nullptr || !trace_.open(path, socket)) {
         state_ = State::Off;
         return;
     }
@@ -521,7 +526,8 @@ void Image::define_module(uint64_t address) noexcept {
     modules_[module_count_] = {start, finish, found.dlfo_link_map};
     if (trace_.merges_python() && python_.look_at(found.dlfo_link_map)) note_python(REAP_UNKNOWN_VERSION);
 
-    static uint8_t body[kMaxPath + 64];
+    static uint8_t body[kMaxPath + kMostBuildId + 64];
+    static uint8_t build_id[kMostBuildId];
     static char executable[kMaxPath];
     const char *name = found.dlfo_link_map->l_name;
     size_t length = strnlen(name, kMaxPath);
@@ -535,11 +541,34 @@ void Image::define_module(uint64_t address) noexcept {
     end = format::put_varint(end, finish);
     end = format::put_varint(end, found.dlfo_link_map->l_addr);
     end = format::put_string(end, name, length);
+    const size_t known_bytes =
+        trace_.in_sandbox() ? 0 : read_build_id(start, finish, found.dlfo_link_map->l_addr, build_id);
+    end = format::put_string(end, reinterpret_cast<const char *>(build_id), known_bytes);
     const auto size = static_cast<size_t>(end - body);
     if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), size + 16)) {
         definitions_.commit(RecordStream::put_long(out, REAP_TAG_MODULE, body, size));
     }
     __atomic_store_n(&module_count_, module_count_ + 1, __ATOMIC_RELEASE);
+    lend(name == executable ? "/proc/self/exe" : name, name, length);
+}
+
+namespace {
+
+bool begins_with(const char *text, const char *beginning) noexcept {
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+// Files of the distribution: there are many, and few are replaced while a program runs.
+bool is_of_the_system(const char *name) noexcept {
+    return begins_with(name, "/lib") || (begins_with(name, "/usr/") && !begins_with(name, "/usr/local/")) ||
+           begins_with(name, "/bin/") || begins_with(name, "/sbin/");
+}
+
+} // namespace
+
+void Image::lend(const char *path, const char *name, size_t length) noexcept {
+    if (trace_.in_sandbox() || socket_[0] == '\0' || length == 0 || is_of_the_system(name)) return;
+    lend_file(socket_, path, name, length);
 }
 
 void Image::forget_closed_modules() noexcept {
@@ -558,8 +587,12 @@ void Image::forget_closed_modules() noexcept {
     }
 }
 
-void Image::before_load() noexcept {
-    if (state_ != State::Running || !unwinder_.missed_unload()) return;
+void Image::before_load(const char *file) noexcept {
+    if (state_ != State::Running) return;
+    // Most programs close the descriptor of such a file once the library is loaded.
+    if (file != nullptr && (begins_with(file, "/proc/") || begins_with(file, "/dev/fd/")))
+        lend(file, file, strnlen(file, kMaxPath));
+    if (!unwinder_.missed_unload()) return;
     unwinder_.before_unload();
     forget_closed_modules();
     unwinder_.after_unload();

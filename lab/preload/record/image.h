@@ -130,9 +130,9 @@ class Image {
     void before_unload() noexcept { unwinder_.before_unload(); }
     void after_unload() noexcept { unwinder_.after_unload(); }
 
-    // A library is about to be opened: notices others that were closed past dlclose, by a copy of the C
-    // library or through its address.
-    void before_load() noexcept;
+    // The library `file` (null: it is not known) is about to be opened: notices others that were closed past
+    // dlclose, by a copy of the C library or through its address.
+    void before_load(const char *file) noexcept;
 
     // A library was closed: another module may be loaded at its address.
     void forget_closed_modules() noexcept;
@@ -176,6 +176,8 @@ class Image {
     [[gnu::noinline]] uint32_t add_python(ThreadState &thread, uint32_t native) noexcept;
     REAP_COLD uint32_t merge_python(const KnownPython &known, uint32_t native) noexcept;
     void note_python(reap_unknown_code why) noexcept;
+    // Has the launcher hold the file of a module, where it may be gone when the recording ends.
+    void lend(const char *path, const char *name, size_t length) noexcept;
     void define_python(uint32_t location, const PythonLayout &layout, const PythonFrame &frame) noexcept;
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool acquire_counts(ThreadState &thread) noexcept;
@@ -233,6 +235,7 @@ class Image {
     uint64_t began_ = 0;     // ticks
     uint32_t threads_ = 0;
 
+    char socket_[2 * REAP_SOCKET_NAME + 1] = {}; // the launcher's: see REAP_SOCKET_ENV
     FutexLock start_lock_;
     FutexLock definitions_lock_;
     RecordStream definitions_;

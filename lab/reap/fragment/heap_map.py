@@ -85,7 +85,7 @@ def take(launch: Launch, litter: Litter, *, image: str = "") -> HeapMap:
             environment={**launch.environment, native.TRACE_ENV: str(path)},
         )
         littered = littering.run(recorded, litter, image=image)
-        record.finish(path)
+        record.finish(path, names=False)
         if littered.outcome.timed_out:
             raise ReapError(
                 f"{launch.argv[0]} did not end in time while its heap was mapped",

@@ -74,7 +74,7 @@ def take_profile(launch: Launch, *, cut_off: int) -> SizeProfile:
     """
     with tempfile.TemporaryDirectory(prefix="reap-profile-") as folder:
         path = Path(folder) / "profile.reap"
-        outcome = record.record(msgspec.structs.replace(launch, capture=True), path, "triage")
+        outcome = record.record(msgspec.structs.replace(launch, capture=True), path, "triage", names=False)
         if outcome.timed_out:
             alone = hung.bare(launch)
             raise hung.too_long(

@@ -55,7 +55,7 @@ def attach(
             f"restart it under the recorder: reap record -- {shlex.join(command)}",
             outcome,
         )
-    record.finish(path)
+    record.finish(path, held=outcome.held)
     return outcome
 
 
@@ -97,7 +97,7 @@ def launch(
         )
         raise record.LostError(cause, outcome)
     try:
-        record.finish(path)
+        record.finish(path, held=watched[0].held)
     except ReapError as error:
         raise record.LostError(error, outcome) from error
     return outcome, watched[0]

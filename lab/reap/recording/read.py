@@ -10,14 +10,18 @@ from reap.base.files import native_name
 from reap.launch import native_files
 
 
-def read(path: Path) -> native.Recording:
+def read(path: Path, folders: native.Folders | None = None) -> native.Recording:
     """Reads a whole recording and boils it down. Throws ReapError if it cannot be read or is none.
+
+    `folders` are where names are looked for that it does not have.
 
     A recording that was cut short or damaged is read as far as it is sound; its `damage()` says what is
     missing. Memory is bounded by what the recorded program had in use at once.
     """
     with reading(path):
-        return native.Recording(native_name(path), native_files.preload("record").name)
+        return native.Recording(
+            native_name(path), native_files.preload("record").name, folders=folders or native.Folders()
+        )
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import stat
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -51,6 +52,7 @@ def record(
     compress: bool = False,
     labels: Sequence[tuple[str, str]] = (),
     limits: Limits | None = None,
+    names: bool = True,
     start: Callable[[Launch], Outcome] = spawn.run,
 ) -> Outcome:
     """Runs the program with the recorder in front of its allocator, and writes what it did to `path`.
@@ -60,9 +62,9 @@ def record(
     bytes; full writes every event with its stack. `python` has stacks show Python functions in place of the
     interpreter's calls. From `max_bytes` on no events are written, and counters go on. `compress`
     compresses the file when nothing more can come. `labels` are kept in it. `limits` say which part of the
-    run is recorded. `start` runs the program to its
-    end. Throws ReapError if the file exists (without `force`) or cannot be made, LostError if it cannot be
-    completed, and what `start` throws.
+    run is recorded. `names` is as in `finish`: a recording that is read at once, and for its numbers alone,
+    needs none. `start` runs the program to its end. Throws ReapError if the file exists (without `force`) or
+    cannot be made, LostError if it cannot be completed, and what `start` throws.
     """
     trace = native_name(path.absolute())
     make_room(path, force=force)
@@ -86,23 +88,30 @@ def record(
         _limit(path, limits)
     # Its first half is a name that anybody may learn, its second a word for the program's processes alone.
     socket = secrets.token_hex(native.SOCKET_NAME)
-    recorded = replace(
-        launch,
-        preloads=[str(native_files.preload("record")), *launch.preloads],
-        environment={**launch.environment, native.TRACE_ENV: trace, native.SOCKET_ENV: socket},
-        options=[*launch.options, "--trace", trace, "--trace-socket", socket],
-    )
+    with tempfile.TemporaryDirectory(prefix="reap-modules-") as folder:
+        recorded = replace(
+            launch,
+            preloads=[str(native_files.preload("record")), *launch.preloads],
+            environment={**launch.environment, native.TRACE_ENV: trace, native.SOCKET_ENV: socket},
+            options=[
+                *launch.options,
+                *("--trace", trace, "--trace-socket", socket),
+                *(("--held-files", folder) if names else ()),
+            ],
+        )
+        try:
+            outcome = start(recorded)
+        except BaseException:
+            with contextlib.suppress(ReapError):
+                finish(path, names=names, held=_held_in(Path(folder)))
+            raise
+        try:
+            running = finish(path, names=names, held=_held_in(Path(folder)))
+        except ReapError as error:
+            raise LostError(error, outcome) from error
     try:
-        outcome = start(recorded)
-    except BaseException:
-        with contextlib.suppress(ReapError):
-            finish(path)
-        raise
-    try:
-        if finish(path) == 0 and compress:
+        if running == 0 and compress:
             native.compress_file(trace)
-    except ReapError as error:
-        raise LostError(error, outcome) from error
     except OSError as error:
         cause = ReapError(
             f"the recording {path} is whole, but could not be compressed: {error.strerror}",
@@ -110,6 +119,13 @@ def record(
         )
         raise LostError(cause, outcome) from error
     return outcome
+
+
+def _held_in(folder: Path) -> list[tuple[str, str]]:
+    """The files of modules that were deleted or replaced, which the launcher put into a folder."""
+    return [
+        (os.fsdecode(name.read_bytes()), str(name.with_suffix(""))) for name in sorted(folder.glob("*.name"))
+    ]
 
 
 def _limit(path: Path, limits: Limits) -> None:
@@ -147,14 +163,20 @@ def sampler(*, by_timer: bool) -> tuple[int, int]:
     return (native.SAMPLER_TIMER, _TIMER_PERIOD_US) if by_timer else (native.SAMPLER_PERF, _PERIOD_US)
 
 
-def finish(path: Path) -> int:
+def finish(path: Path, *, names: bool = True, held: Sequence[tuple[str, str]] = ()) -> int:
     """Seals what the ended processes left; returns how many blocks belong to processes that still run.
 
-    Then nothing more can come, and names of code that was compiled at run time are kept with it.
+    Where none does, nothing more can come. Then the names of what its stacks have are kept with it, so that
+    it needs no other file to be read: of code that was compiled at run time, and with `names` of functions
+    and lines. `held` are files of modules that may be gone, as (path of the module, where it can be opened).
+    Where there is no room for names, they are looked up when the recording is read.
     """
     try:
         running = native.finish_trace(native_name(path))
         native.keep_perf_maps(native_name(path))
+        if names:
+            with contextlib.suppress(OSError):
+                native.keep_names(native_name(path), native_files.preload("record").name, held=list(held))
         return running
     except OSError as error:
         raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error

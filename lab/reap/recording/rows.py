@@ -51,9 +51,10 @@ def this_host() -> str:
 
 
 def table(pyarrow: ModuleType, recording: native.Recording) -> Any:  # noqa: ANN401 - of a package without types
-    """The rows of a recording. Its files are looked at for their build ids, so it is made where it was made.
+    """The rows of a recording.
 
-    Without labels the service is the program's name, and the host this machine's.
+    A recording of an earlier version has no build ids: its files are looked at for theirs. Without labels the
+    service is the program's name, and the host this machine's.
     """
     header, said = recording.header(), profile(recording, [])
     labels = said.labels
@@ -82,8 +83,10 @@ def table(pyarrow: ModuleType, recording: native.Recording) -> Any:  # noqa: ANN
     return pyarrow.Table.from_pylist(redact.shared(rows), schema=schema(pyarrow))
 
 
-def _build(path: str) -> str:
-    """The build id of a module; empty where it has none, or is gone."""
+def _build(path: str, recorded: dict[str, str]) -> str:
+    """The build id of a module; empty where it has none, or is not known."""
+    if any(recorded.values()):
+        return recorded.get(path, "")
     try:
         return elf.build_id(path) if Path(path).is_file() else ""
     except (OSError, elf.NotElfError):
@@ -93,6 +96,7 @@ def _build(path: str) -> str:
 def _sites(recording: native.Recording, *, attached: bool) -> list[dict[str, Any]]:
     paths: dict[str, str] = {}
     builds: dict[str, str] = {}
+    recorded = dict(recording.modules())
 
     def frames(image: int, stack: int) -> list[Frame]:
         chain = recording.frames(image, stack)
@@ -103,7 +107,7 @@ def _sites(recording: native.Recording, *, attached: bool) -> list[dict[str, Any
     found = sites(recording.stacks(_MOST_STACKS), frames)[:_MOST_SITES]
     for site in found:
         if site.module not in builds:
-            builds[site.module] = _build(paths.get(site.module, ""))
+            builds[site.module] = _build(paths.get(site.module, ""), recorded)
     return [
         {
             "function": printable(site.function),

@@ -48,7 +48,7 @@ def sample(launch: Launch, litter: Litter, *, image: str = "", providers: list[s
                 environment={**launch.environment, native.TRACE_ENV: str(path)},
             )
         littered = littering.run(sampled, litter, image=image)
-        record.finish(path)
+        record.finish(path, names=False)
         left_out = [(each.pid, each.begin_ns, each.end_ns) for each in littered.litterings]
         files = [name for provider in providers for name in library.names(provider)]
         recording = native.Recording(native_name(path), native_files.preload("record").name, files, left_out)

@@ -29,7 +29,7 @@ def run(launch: Launch, path: Path, *, faults: bool = False) -> Outcome:
     try:
         return spawn.run(replace(launch, options=[*launch.options, *_options(path, what)]))
     finally:
-        record.finish(path)
+        record.finish(path, names=False)
 
 
 def running(pid: int, seconds: float, path: Path) -> Attached:
@@ -38,7 +38,7 @@ def running(pid: int, seconds: float, path: Path) -> Attached:
     try:
         return attach.watch(pid, seconds, _options(path, ["samples", "faults", "calls"]))
     finally:
-        record.finish(path)
+        record.finish(path, names=False)
 
 
 def counted(launch: Launch, path: Path) -> Outcome:

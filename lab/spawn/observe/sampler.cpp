@@ -48,6 +48,10 @@ void Sampler::detach() {
     if (sampling_) perf_.drain(trace_);
     trace_.flush();
     ring_.tick(trace_);
+    if (held_ != nullptr) {
+        server_.serve(trace_.fd());
+        server_.held().write_to(held_);
+    }
 }
 
 void Sampler::measure_resident(std::int64_t now) {

@@ -18,8 +18,10 @@ namespace reap::spawn {
 class Sampler final : public Observer {
   public:
     /// `path` is the program's trace; its header specifies how to sample. `socket` is the value of
-    /// REAP_SOCKET_ENV if the program is also recorded, else null.
-    Sampler(const char *path, const char *socket) : path_(path), socket_(socket) {}
+    /// REAP_SOCKET_ENV if the program is also recorded, else null. `held` is the folder for files of modules
+    /// that are gone in the end; null: none.
+    Sampler(const char *path, const char *socket, const char *held)
+        : path_(path), socket_(socket), held_(held) {}
 
     bool attach(pid_t child) override;
     std::int64_t next_tick() const override { return next_; }
@@ -34,6 +36,7 @@ class Sampler final : public Observer {
 
     const char *path_;
     const char *socket_;
+    const char *held_;
     pid_t child_ = 0;
     std::int64_t started_ = 0;
     std::int64_t next_ = never;

@@ -107,6 +107,10 @@ void Watcher::detach() {
         .number(calls_.lost())
         .commit();
     trace_.flush();
+    if (held_ != nullptr) {
+        server_.serve(trace_.fd());
+        server_.held().write_to(held_);
+    }
 }
 
 } // namespace reap::spawn

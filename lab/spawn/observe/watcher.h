@@ -28,8 +28,8 @@ struct Watch {
 class Watcher final : public Observer {
   public:
     /// `socket` is the value of REAP_SOCKET_ENV if the program is also recorded, else null.
-    Watcher(const char *path, const char *socket, Watch watch)
-        : path_(path), socket_(socket), watch_(watch) {}
+    Watcher(const char *path, const char *socket, const char *held, Watch watch)
+        : path_(path), socket_(socket), held_(held), watch_(watch) {}
 
     /// Attaches to a program before its exec.
     bool attach(pid_t child) override;
@@ -51,6 +51,7 @@ class Watcher final : public Observer {
 
     const char *path_;
     const char *socket_;
+    const char *held_; // folder for files of modules that are gone in the end; null: none
     Watch watch_;
     pid_t process_ = 0; ///< a running process that was attached to; 0: our child
     pid_t first_ = 0;

@@ -31,6 +31,15 @@ void send_descriptor(int socket, const sockaddr_un &to, socklen_t length, int de
     (void)sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/// The one descriptor that a message has; -1: none. There is no room for more.
+int descriptor_in(msghdr &message) {
+    const cmsghdr *const head = CMSG_FIRSTHDR(&message);
+    int descriptor = -1;
+    if (head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
+        std::memcpy(&descriptor, CMSG_DATA(head), sizeof descriptor);
+    return descriptor;
+}
+
 } // namespace
 
 TraceServer::~TraceServer() {
@@ -55,17 +64,29 @@ void TraceServer::open(const char *socket) {
     secret_ = socket + REAP_SOCKET_NAME;
 }
 
-void TraceServer::serve(int trace) const {
-    char received[REAP_SOCKET_NAME];
-    sockaddr_un from{};
+void TraceServer::serve(int trace) {
+    static char received[REAP_SOCKET_NAME + 4096]; // the secret, and the name of a file that is sent
     for (;;) {
-        socklen_t length = sizeof from;
-        const ssize_t got = recvfrom(fd_, received, sizeof received, MSG_DONTWAIT,
-                                     reinterpret_cast<sockaddr *>(&from), &length);
+        sockaddr_un from{};
+        iovec data{received, sizeof received};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+        msghdr message{};
+        message.msg_name = &from;
+        message.msg_namelen = sizeof from;
+        message.msg_iov = &data;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        const ssize_t got = recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (got < 0) return;
-        if (got == static_cast<ssize_t>(sizeof received) &&
-            std::memcmp(received, secret_, sizeof received) == 0) {
-            send_descriptor(fd_, from, length, trace);
+        const int file = descriptor_in(message);
+        const auto length = static_cast<std::size_t>(got);
+        if (length < REAP_SOCKET_NAME || std::memcmp(received, secret_, REAP_SOCKET_NAME) != 0) {
+            if (file >= 0) close(file);
+        } else if (file >= 0) {
+            held_.take(file, received + REAP_SOCKET_NAME, length - REAP_SOCKET_NAME);
+        } else if (length == REAP_SOCKET_NAME) {
+            send_descriptor(fd_, from, message.msg_namelen, trace);
         }
     }
 }

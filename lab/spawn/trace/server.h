@@ -1,9 +1,11 @@
-/* Passes the trace to processes that cannot open it.
+/* Passes the trace to processes that cannot open it, and holds files for them.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef REAP_SPAWN_TRACE_SERVER_H
 #define REAP_SPAWN_TRACE_SERVER_H
+
+#include "trace/held_files.h"
 
 namespace reap::spawn {
 
@@ -23,12 +25,15 @@ class TraceServer {
     /// To be polled for input; -1 if there is none.
     int fd() const { return fd_; }
 
-    /// Answers all pending requests with the descriptor `trace`.
-    void serve(int trace) const;
+    /// Answers all pending requests with the descriptor `trace`, and takes the files that were sent.
+    void serve(int trace);
+
+    const HeldFiles &held() const { return held_; }
 
   private:
     int fd_ = -1;
     const char *secret_ = nullptr;
+    HeldFiles held_;
 };
 
 } // namespace reap::spawn

@@ -29,15 +29,15 @@ REAP_EXPORT int dlclose(void *handle) {
 }
 
 // Called by dlopen: see lab/preload/exec.
-REAP_EXPORT void reap_before_load() {
+REAP_EXPORT void reap_before_load(const char *file) {
     ThreadState &thread = thread_state;
     if (!ready(thread)) return;
     const Inside inside(thread);
-    image.before_load();
+    image.before_load(file);
 }
 
 // A tail call, so that the loader still sees the caller.
 REAP_EXPORT void *dlmopen(Lmid_t space, const char *file, int mode) {
-    reap_before_load();
+    reap_before_load(file);
     return next_dlmopen(space, file, mode);
 }

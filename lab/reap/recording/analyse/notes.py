@@ -18,10 +18,12 @@ _FEW_FREES = 100
 def notes(recording: native.Recording, depth: str) -> list[str]:
     """One sentence for each trouble, the gravest first; none for a sound recording of an ordinary program."""
     header, whole, images = recording.header(), recording.totals(), recording.images()
+    unnamed = _uncertain(recording.uncertain_modules())
     if header.attached:
-        return [*missing(recording), *_few(whole, depth, attached=True), *_oddities(whole)]
+        return [*missing(recording), *unnamed, *_few(whole, depth, attached=True), *_oddities(whole)]
     return [
         *missing(recording),
+        *unnamed,
         *_sampling(recording.instruction_samples(), header),
         *_few(whole, depth),
         *_incomplete(recording.incomplete()),
@@ -46,6 +48,35 @@ def missing(recording: native.Recording) -> list[str]:
         *_deepbind(header),
         *_unknown_interpreters(recording.unknown_interpreters()),
     ]
+
+
+_UNNAMED = {
+    native.NAMES_OTHER_BUILD: "the file is another build now",
+    native.NAMES_CHANGED: "it has no build id, and changed since the recording began",
+    native.NAMES_MISSING: "the file is gone",
+}
+_MOST_MODULES = 3
+
+
+def _uncertain(modules: list[tuple[str, int]]) -> list[str]:
+    """At most one note for modules without names, and one for names that may be false."""
+    unnamed = [(_name(path), _UNNAMED[why]) for path, why in modules if why in _UNNAMED]
+    doubtful = [(_name(path), "") for path, why in modules if why == native.NAMES_UNCHECKED]
+    said = []
+    if unnamed:
+        look = "`reap show --resolve` looks for the build that was recorded (--sysroot, --debug-folder)"
+        said.append(f"The recording has no names of functions in {_listed(unnamed)}: {look}.")
+    if doubtful:
+        names = f"Functions of {_listed(doubtful)} have the names that the files have now"
+        why = "an earlier version of reap recorded this, which noted no build ids, and they changed since"
+        said.append(f"{names}, which may be false: {why}.")
+    return said
+
+
+def _listed(modules: list[tuple[str, str]]) -> str:
+    more = len(modules) - _MOST_MODULES
+    shown = [f"{name} ({why})" if why else name for name, why in modules[:_MOST_MODULES]]
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 _UNKNOWN_CODE = {

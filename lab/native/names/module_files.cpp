@@ -1,0 +1,114 @@
+#include "names/module_files.h"
+
+#include <algorithm>
+#include <sys/stat.h>
+#include <utility>
+
+namespace reap::native {
+namespace {
+
+bool is_regular(const std::string &path) {
+    struct stat found{};
+    return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
+uint64_t nanoseconds(const timespec &time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+} // namespace
+
+std::string hexadecimal(const std::string &bytes) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string out;
+    for (const char each : bytes) {
+        const auto byte = static_cast<unsigned char>(each);
+        out.push_back(digits[byte >> 4]);
+        out.push_back(digits[byte & 15]);
+    }
+    return out;
+}
+
+ModuleFiles::ModuleFiles(Symbolizer &symbols, uint64_t began, Folders folders, HeldFiles held)
+    : symbols_(symbols), began_(began), folders_(std::move(folders)), held_(std::move(held)) {
+    symbols_.search(folders_.debug);
+}
+
+const ModuleFiles::Found &ModuleFiles::of(const Module &module) {
+    const auto [entry, fresh] = found_.try_emplace({module.path, module.build_id});
+    if (fresh) entry->second = find(module);
+    return entry->second;
+}
+
+ModuleFiles::Found ModuleFiles::find(const Module &module) {
+    std::string opened;
+    if (take_held(module, opened) || take_debug(module, opened)) return {Naming::Certain, opened};
+    for (const std::string &root : folders_.sysroots) {
+        const std::string path = root + '/' + module.path;
+        if (is_regular(path) && take(module, path)) return {Naming::Certain, path};
+    }
+    // What is open meanwhile as /proc/self/fd/3 is another file here.
+    const bool there = !module.path.starts_with("/proc/") && is_regular(module.path);
+    Naming why = Naming::Missing;
+    if (there && symbols_.opens(module.path)) {
+        const std::string id = symbols_.build_id(module.path);
+        const bool changed = module.build_id.empty() && changed_since(module.path);
+        if (!module.build_id.empty() ? id == module.build_id : !changed)
+            return {Naming::Certain, module.path};
+        if (!module.identified) return {Naming::Unchecked, module.path};
+        why = module.build_id.empty() && id.empty() ? Naming::Changed : Naming::OtherBuild;
+    }
+    if (!folders_.ask_servers || module.build_id.empty()) return {why, {}};
+    const std::string name = "build-id:" + hexadecimal(module.build_id);
+    const NetworkAllowed asked;
+    return symbols_.adopt_by_build_id(name, module.build_id) ? Found{Naming::Certain, name} : Found{why, {}};
+}
+
+bool ModuleFiles::take_held(const Module &module, std::string &opened) {
+    for (const auto &[path, file] : held_) {
+        if (path != module.path || !symbols_.opens(file)) continue;
+        if (!module.build_id.empty() && symbols_.build_id(file) != module.build_id) continue;
+        opened = file;
+        return true;
+    }
+    return false;
+}
+
+bool ModuleFiles::take_debug(const Module &module, std::string &opened) {
+    const std::string id = hexadecimal(module.build_id);
+    const std::string base = module.path.substr(module.path.rfind('/') + 1);
+    for (const std::string &folder : folders_.debug) {
+        std::vector<std::string> candidates;
+        if (id.size() > 2) {
+            const std::string by_id = folder + "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2);
+            candidates = {by_id + ".debug", by_id};
+        }
+        for (const std::string &name : {module.path, base}) {
+            candidates.push_back(folder + '/' + name + ".debug");
+            candidates.push_back(folder + '/' + name);
+        }
+        for (const std::string &path : candidates) {
+            if (!is_regular(path) || !take(module, path)) continue;
+            opened = path;
+            return true;
+        }
+    }
+    return false;
+}
+
+// A file that the user has named. Where the module has no build id, it is the user who knows.
+bool ModuleFiles::take(const Module &module, const std::string &path) {
+    if (!symbols_.opens(path)) return false;
+    if (module.build_id.empty() || symbols_.build_id(path) == module.build_id) return true;
+    refused_.push_back(path);
+    return false;
+}
+
+// The time of a change cannot be set by a program, that of the content can.
+bool ModuleFiles::changed_since(const std::string &path) const {
+    struct stat found{};
+    return ::stat(path.c_str(), &found) != 0 ||
+           std::max(nanoseconds(found.st_ctim), nanoseconds(found.st_mtim)) > began_;
+}
+
+} // namespace reap::native
