@@ -8,9 +8,11 @@ import click
 from reap.commandline.redact import redacting
 
 if TYPE_CHECKING:
+    from reap import native
     from reap.recording.analyse.calls import Calls
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
 @click.command()
@@ -18,19 +20,53 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option("--callers", is_flag=True, help="Print who called each allocation site, as a tree.")
+@click.option("--resolve", is_flag=True, help="Look up names that FILE lacks, and keep them in it.")
+@click.option(
+    "--sysroot",
+    "sysroots",
+    type=_FOLDER,
+    multiple=True,
+    metavar="DIR",
+    help="With --resolve: look for modules at their paths below DIR.",
+)
+@click.option(
+    "--debug-folder",
+    "debug_folders",
+    type=_FOLDER,
+    multiple=True,
+    metavar="DIR",
+    help="With --resolve: look for debug files in DIR, by build id or name.",
+)
 @redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
-def show(file: Path, json_file: Path | None, html_file: Path | None, callers: bool, force: bool) -> int:
+def show(
+    file: Path,
+    json_file: Path | None,
+    html_file: Path | None,
+    callers: bool,
+    resolve: bool,
+    sysroots: tuple[Path, ...],
+    debug_folders: tuple[Path, ...],
+    force: bool,
+) -> int:
     """Show what a recording contains.
 
     Counts, sizes, lifetimes, live and resident memory over time, where allocations come from, and the share
     of time spent executing in the allocator. Estimates from a triage recording have a 95 %
-    confidence interval. FILE may also be a heap profile in the format of pprof, as Go writes it: its
+    confidence interval.
+
+    A recording has the names of its functions itself. --resolve looks up those that it lacks: of recordings
+    made by an earlier reap, or of files that were replaced before the recording ended. Files count only if
+    they have the build id that was recorded. It looks in each DIR, at the recorded paths, where elfutils
+    finds debug files, and asks the servers of DEBUGINFOD_URLS.
+
+    FILE may also be a heap profile in the format of pprof, as Go writes it: its
     stacks are shown.
     """
     from reap.answer import files
     from reap.answer.part import Part
     from reap.answer.records import Answer
+    from reap.base.errors import ExitCode, ReapError
     from reap.commandline import reporting
     from reap.recording.analyse.profile import profile as analyse
     from reap.recording.naming import as_started
@@ -40,11 +76,13 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, callers: bo
     from reap.show.run import profile_of, source_of
     from reap.show.terminal import render
 
+    if (sysroots or debug_folders) and not resolve:
+        raise ReapError("--sysroot and --debug-folder require --resolve", "add it", ExitCode.USAGE)
     reporting.refuse_existing(json_file, html_file, force=force)
     foreign = profile_of(file)
     if foreign is not None:
         return _show_foreign(file, foreign, json_file, html_file, force=force)
-    recording = read(file)
+    recording = _resolved(file, sysroots, debug_folders) if resolve else read(file)
     profile = as_started(analyse(recording, []))
     title = reporting.name_of(profile.command) if profile.command else file.stem
     parts: list[Part] = [ProfilePart(profile=profile)]
@@ -64,6 +102,15 @@ def show(file: Path, json_file: Path | None, html_file: Path | None, callers: bo
     elif profile.command:
         reporting.say_next(["reap", "compare", *_again(file, profile.command)])
     return 0
+
+
+def _resolved(file: Path, sysroots: tuple[Path, ...], debug_folders: tuple[Path, ...]) -> "native.Recording":
+    from reap.recording.resolve import resolve
+
+    recording, notes = resolve(file, sysroots, debug_folders)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    return recording
 
 
 def _show_foreign(
