@@ -298,7 +298,7 @@ enum reap_tag {
     REAP_TAG_STRING = 0x70, /* id (not 0), string: what REAP_TAG_NAMES refers to; of the whole file */
     REAP_TAG_LATENCY =
         0x80, /* reserved for latencies sampled in a full recording: stamp, call, size, ticks */
-    REAP_TAG_RESIDENT = 0x90, /* stamp, pid, resident bytes */
+    REAP_TAG_RESIDENT = 0x90, /* stamp, pid, resident bytes; then, since version 5, those in no file */
     REAP_TAG_IP = 0xa0,       /* stamp, pid, tid, mode (0 user, 1 kernel), user instruction pointer,
                                count of words, that many words from the top of the user stack; then, where
                                callers were asked for: the kernel's instruction pointer (0: in user mode),
@@ -350,7 +350,10 @@ enum reap_unrecorded {
     REAP_UNRECORDED_NO_TRACE = 2,   /* it has one, which could not open the file */
     REAP_UNRECORDED_FOREIGN = 3, /* it is for another C library or processor: started without the recorder */
     REAP_UNRECORDED_OUT_OF_REACH = 4, /* its root, or its user, cannot access the recorder: started without */
-    REAP_UNRECORDED_SANITIZED = 5     /* the runtime of its sanitizer must come first: started without */
+    REAP_UNRECORDED_SANITIZED = 5,    /* the runtime of its sanitizer must come first: started without */
+    /* In DEFINITIONS alone, of a program that a process of this image executes with the recorder: */
+    REAP_UNRECORDED_EXPECTED = 6, /* it is not recorded unless a later image has this pid */
+    REAP_UNRECORDED_FAILED = 7    /* it was not executed: takes back the record before of this pid */
 };
 
 /* What else the launcher saw. `words`: a count, and that many words from the top of the user stack. */

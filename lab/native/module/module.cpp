@@ -94,6 +94,7 @@ NB_MODULE(native, m) {
     m.attr("UNRECORDED_FOREIGN") = static_cast<int>(REAP_UNRECORDED_FOREIGN);
     m.attr("UNRECORDED_OUT_OF_REACH") = static_cast<int>(REAP_UNRECORDED_OUT_OF_REACH);
     m.attr("UNRECORDED_SANITIZED") = static_cast<int>(REAP_UNRECORDED_SANITIZED);
+    m.attr("UNRECORDED_EXPECTED") = static_cast<int>(REAP_UNRECORDED_EXPECTED);
     m.attr("STOP_SIZE") = static_cast<int>(REAP_STOP_SIZE);
     m.attr("GATE_NONE") = static_cast<int>(REAP_GATE_NONE);
     m.attr("GATE_SHUT") = static_cast<int>(REAP_GATE_SHUT);
@@ -142,8 +143,9 @@ NB_MODULE(native, m) {
         "BadTrace.");
     m.def("clock_cost", &clock_cost, "clock"_a,
           "Nanoseconds between two readings of the clock one after another: what looking adds to a latency.");
-    m.def("finish_trace", &finish_trace, "path"_a,
-          "Seal the blocks of ended processes; returns how many blocks of running ones stay open.");
+    m.def("finish_trace", &finish_trace, "path"_a, "running"_a = false,
+          "Seal the blocks of ended processes; returns how many blocks of running ones stay open. `running`: "
+          "some process runs that has none yet.");
 
     m.def("keep_perf_maps", &keep_perf_maps, "path"_a, "folder"_a = "/tmp",
           "Add the names that perf-PID.map in the folder gives to code of a finished trace that was compiled "

@@ -132,9 +132,8 @@ class Recording {
     // (pid, reason, executable) of processes of which nothing is recorded.
     [[nodiscard]] std::vector<std::tuple<uint32_t, uint64_t, nb::str>> unrecorded() const {
         std::vector<std::tuple<uint32_t, uint64_t, nb::str>> out;
-        for (const std::vector<UnrecordedProcess> *seen :
-             {&definitions_.unrecorded(), &outside_.unrecorded}) {
-            for (const UnrecordedProcess &each : *seen) {
+        for (const std::vector<UnrecordedProcess> &seen : {definitions_.unrecorded(), outside_.unrecorded}) {
+            for (const UnrecordedProcess &each : seen) {
                 out.emplace_back(each.pid, each.reason, text(each.executable));
             }
         }
@@ -211,6 +210,15 @@ class Recording {
         out.reserve(outside_.resident.size());
         for (const ResidentPoint &point : outside_.resident) {
             out.emplace_back(seconds(point.ticks), point.bytes);
+        }
+        return out;
+    }
+
+    // The same without pages of files; empty where the launcher did not say.
+    [[nodiscard]] std::vector<std::pair<double, uint64_t>> anonymous() const {
+        std::vector<std::pair<double, uint64_t>> out;
+        for (const ResidentPoint &point : outside_.resident) {
+            if (point.anonymous != 0) out.emplace_back(seconds(point.ticks), point.anonymous);
         }
         return out;
     }
@@ -529,6 +537,7 @@ void bind_recording(const nb::module_ &m) {
         .def("timeline", &Recording::timeline)
         .def("levels", &Recording::levels)
         .def("resident", &Recording::resident)
+        .def("anonymous", &Recording::anonymous)
         .def("instruction_samples", &Recording::instruction_samples)
         .def("latencies", &Recording::latencies)
         .def("requests", &Recording::requests)

@@ -67,7 +67,8 @@ Outside read_outside(BlockFile &file, const Definitions &definitions, Symbolizer
         const bool inside = ticks >= part.begin && ticks <= part.end;
         if (tag == REAP_TAG_RESIDENT) {
             const uint64_t bytes = fields.varint();
-            if (inside && fields.good()) out.resident.push_back({ticks, bytes});
+            const uint64_t anonymous = fields.done() ? 0 : fields.varint();
+            if (inside && fields.good()) out.resident.push_back({ticks, bytes, anonymous});
         } else if (tag == REAP_TAG_UNRECORDED) {
             const uint64_t reason = fields.varint();
             const std::string_view executable = fields.string();

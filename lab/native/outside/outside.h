@@ -14,7 +14,8 @@ namespace reap::native {
 
 struct ResidentPoint {
     uint64_t ticks;
-    uint64_t bytes; // of all processes of the tree together
+    uint64_t bytes;     // of all processes of the tree together
+    uint64_t anonymous; // of these, in no file; 0 where the launcher did not say
 };
 
 struct SampleTotals {

@@ -56,7 +56,7 @@ class Reader {
         if (tag == REAP_TAG_IP) sample(pid, fields);
         if (tag == REAP_TAG_RESIDENT) {
             const uint64_t bytes = fields.varint();
-            if (fields.good()) out_.resident.push_back({ticks, bytes});
+            if (fields.good()) out_.resident.push_back({ticks, bytes, 0});
         }
         if (tag != REAP_TAG_SEEN) return;
         switch (fields.varint()) {

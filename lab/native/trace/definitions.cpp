@@ -1,6 +1,7 @@
 #include "trace/definitions.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "trace/record_reader.h"
 
@@ -90,7 +91,7 @@ bool Definitions::read_piece(ImageInfo &image, const std::vector<unsigned char> 
             const auto pid = static_cast<uint32_t>(fields.varint());
             const uint64_t reason = fields.varint();
             const std::string_view executable = fields.string();
-            if (fields.good()) unrecorded_.push_back({pid, reason, std::string(executable)});
+            if (fields.good()) note_unrecorded({pid, reason, std::string(executable), image.number});
         } else if (tag == REAP_TAG_MODULE) {
             fields.varint(); // the id is for later versions that refer to modules
             Module module;
@@ -128,6 +129,29 @@ bool Definitions::read_piece(ImageInfo &image, const std::vector<unsigned char> 
         if (!fields.good()) return false;
     }
     return true;
+}
+
+void Definitions::note_unrecorded(UnrecordedProcess process) {
+    if (process.reason != REAP_UNRECORDED_FAILED) return unrecorded_.push_back(std::move(process));
+    const auto last = std::ranges::find_if(unrecorded_.rbegin(), unrecorded_.rend(), [&](const auto &each) {
+        return each.pid == process.pid && each.image == process.image;
+    });
+    if (last != unrecorded_.rend()) unrecorded_.erase(std::next(last).base());
+}
+
+std::vector<UnrecordedProcess> Definitions::unrecorded() const {
+    std::unordered_map<uint32_t, uint32_t> latest; // by pid: the number of the last image
+    for (const ImageInfo &image : images_) {
+        uint32_t &number = latest[image.pid];
+        number = std::max(number, image.number);
+    }
+    std::vector<UnrecordedProcess> out;
+    for (const UnrecordedProcess &each : unrecorded_) {
+        const auto found = latest.find(each.pid);
+        const bool came = found != latest.end() && found->second > each.image;
+        if (each.reason != REAP_UNRECORDED_EXPECTED || !came) out.push_back(each);
+    }
+    return out;
 }
 
 void Definitions::read_code(ImageInfo &image, RecordReader &fields) {

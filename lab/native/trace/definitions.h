@@ -74,6 +74,7 @@ struct UnrecordedProcess {
     uint32_t pid;
     uint64_t reason; // enum reap_unrecorded
     std::string executable;
+    uint32_t image = 0; // that says so; the launcher is none
 };
 
 // All definitions of a trace. Memory is bounded by the number of distinct frames.
@@ -116,12 +117,14 @@ class Definitions {
     // How many numbers stacks of this image can have.
     [[nodiscard]] uint32_t frame_limit(uint32_t image) const noexcept;
 
-    // What the processes themselves say of others that they started without the recorder.
-    [[nodiscard]] const std::vector<UnrecordedProcess> &unrecorded() const noexcept { return unrecorded_; }
+    // What the processes themselves say of others that they started without the recorder; and of those that
+    // they started with it, the ones of which nothing came.
+    [[nodiscard]] std::vector<UnrecordedProcess> unrecorded() const;
 
   private:
     void read(BlockReader &blocks);
     // False where it makes no sense.
+    void note_unrecorded(UnrecordedProcess process);
     bool read_piece(ImageInfo &image, const std::vector<unsigned char> &piece);
     void read_code(ImageInfo &image, RecordReader &fields);
     ImageInfo &image_of(const BlockInfo &block);

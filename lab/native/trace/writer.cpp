@@ -185,19 +185,19 @@ void set_part(const std::string &path, const PartOptions &options) {
     write_all(file, &part, sizeof part, offsetof(reap_file_header, part), path);
 }
 
-uint64_t finish_trace(const std::string &path) {
+uint64_t finish_trace(const std::string &path, bool running) {
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (file.get() < 0) fail(path);
     BlockFile blocks(path);
     if (blocks.compressed()) return 0; // it was finished before
-    std::map<std::pair<uint32_t, uint64_t>, bool> running;
-    uint64_t open = 0;
+    std::map<std::pair<uint32_t, uint64_t>, bool> writers;
+    uint64_t open = running ? 1 : 0;
     std::vector<unsigned char> block;
     for (const BlockInfo &info : blocks.blocks()) {
         if ((info.head.flags & REAP_BLOCK_SEALED) != 0) continue;
         const auto who = std::pair(info.head.pid, info.head.process_start);
-        auto known = running.find(who);
-        if (known == running.end()) known = running.emplace(who, is_running(who.first, who.second)).first;
+        auto known = writers.find(who);
+        if (known == writers.end()) known = writers.emplace(who, is_running(who.first, who.second)).first;
         if (known->second) {
             ++open;
             continue;

@@ -42,9 +42,9 @@ struct PartOptions {
 void set_part(const std::string &path, const PartOptions &options);
 
 // Seals the blocks of processes that are gone and writes the moment of the end. Blocks of processes that
-// still run stay open; how many there were is returned. Throws std::system_error, or BadTrace when it is no
-// trace.
-uint64_t finish_trace(const std::string &path);
+// still run stay open; how many there were is returned. `running`: a process runs that has none yet. Throws
+// std::system_error, or BadTrace when it is no trace.
+uint64_t finish_trace(const std::string &path, bool running = false);
 
 // Ticks of `clock` now.
 uint64_t ticks_now(uint32_t clock);

@@ -37,6 +37,29 @@ inline long raw_call(long number, long a = 0, long b = 0, long c = 0) noexcept {
 #endif
 }
 
+// The same with five arguments.
+inline long raw_call(long number, long a, long b, long c, long d, long e) noexcept {
+#if defined(__x86_64__)
+    long result;
+    register const long r10 asm("r10") = d;
+    register const long r8 asm("r8") = e;
+    asm volatile("syscall"
+                 : "=a"(result)
+                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+                 : "rcx", "r11", "memory");
+    return result;
+#elif defined(__aarch64__)
+    register long x8 asm("x8") = number;
+    register long x0 asm("x0") = a;
+    register long x1 asm("x1") = b;
+    register long x2 asm("x2") = c;
+    register long x3 asm("x3") = d;
+    register long x4 asm("x4") = e;
+    asm volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
+    return x0;
+#endif
+}
+
 // Copies bytes, for the child of a fork: see raw_call.
 inline void raw_copy(void *to, const void *from, size_t bytes) noexcept {
 #if defined(__x86_64__)

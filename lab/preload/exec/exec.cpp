@@ -1,4 +1,8 @@
-/* Removes our preloads from the environment of programs that cannot load them.
+/* Keeps our preloads in the environment of programs that can load them, and out of that of others.
+ *
+ * A program that is started with another environment is given our preloads back, in front of its own: see
+ * environment_kept.h. The recording is told beforehand which program its process becomes, so that one of
+ * which nothing is recorded is known, however soon it ends.
  *
  * A program for another C library (musl) or CPU architecture fails with LD_PRELOAD set, or its loader prints
  * an error; so does the loader of any program whose root directory or user cannot access the preloads. A
@@ -25,22 +29,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "environment_kept.h"
 #include "foreign.h"
 #include "next.h"
 #include "platform.h"
 #include "reap_trace.h"
 
 // Defined by the recorder. Weak, for libreap-exec.so.
-extern "C" [[gnu::weak]] void reap_note_unrecorded(const char *path, uint32_t reason);
+extern "C" [[gnu::weak]] void reap_note_unrecorded(pid_t process, const char *path, uint32_t reason);
 
 namespace {
 
 using namespace reap::preload;
 
-constexpr const char *kPreload = "LD_PRELOAD=";
-constexpr size_t kPreloadLength = 11;
 constexpr const char *kLastPreload = "REAP_LAST_PRELOAD"; // for the recorder, from reap.launch.spawn
-constexpr size_t kMaxPath = 4096;
 
 using Spawn = int(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
                   char *const[], char *const[]);
@@ -55,12 +57,13 @@ const char *last_path = ""; // of the last object that reap preloads
 [[gnu::constructor]] void start() {
     static char copy[kMaxPath]; // programs overwrite their environment to show a title
     Dl_info self{};
+    if (dladdr(reinterpret_cast<const void *>(&start), &self) != 0) save_environment(self.dli_fname);
     const char *last = getenv(kLastPreload);
     const size_t size = last != nullptr ? strlen(last) + 1 : 0;
     if (size != 0 && size <= sizeof copy) {
         memcpy(copy, last, size);
         last_path = copy;
-    } else if (dladdr(reinterpret_cast<const void *>(&start), &self) != 0) {
+    } else if (self.dli_fname != nullptr) {
         last_path = self.dli_fname;
     }
 }
@@ -76,28 +79,6 @@ const char *after_ours(const char *list) noexcept {
         if (ours) return at;
     }
     return nullptr;
-}
-
-// The value of a variable, whose name ends in =, in an environment; null if it is not set.
-const char *find_value(char *const *environment, const char *name) noexcept {
-    const size_t length = strlen(name);
-    for (char *const *entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
-        if (strncmp(*entry, name, length) == 0) return *entry + length;
-    }
-    return nullptr;
-}
-
-// Whether the loader could open the file whose path has `width` characters. False only if it certainly
-// cannot.
-bool can_open(const char *path, size_t width) noexcept {
-    const ErrnoGuard keep;
-    char name[kMaxPath];
-    if (width >= sizeof name) return true;
-    memcpy(name, path, width);
-    name[width] = '\0';
-    const long file = syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC);
-    if (file >= 0) close_quietly(static_cast<int>(file));
-    return file >= 0 || (errno != ENOENT && errno != EACCES && errno != ENOTDIR);
 }
 
 // Whether a program that is executed here can access our preloads: not in another root directory, and not as
@@ -162,23 +143,70 @@ auto execute_without_preloads(Kind kind, char *const *environment, Execute execu
     return execute(changed);
 }
 
+// Calls `execute` with a copy of `environment` that has our preloads again.
+template <class Execute>
+auto execute_restored(char *const *environment, Execute execute) {
+    const Room room = room_to_restore(environment);
+    auto **entries = static_cast<char **>(alloca(room.entries * sizeof(char *)));
+    restore(environment, entries, static_cast<char *>(alloca(room.bytes)));
+    return execute(entries);
+}
+
 uint32_t reason_of(Kind kind) noexcept {
     if (kind == Kind::Foreign) return REAP_UNRECORDED_FOREIGN;
     if (kind == Kind::Sanitized) return REAP_UNRECORDED_SANITIZED;
     return kind == Kind::Static ? REAP_UNRECORDED_NOT_LOADED : REAP_UNRECORDED_OUT_OF_REACH;
 }
 
-template <class Execute>
-auto execute_as(Kind kind, const char *path, char *const *environment, Execute execute) {
+void note(pid_t process, const char *path, uint32_t reason) noexcept {
+    const ErrnoGuard keep;
+    if (reap_note_unrecorded != nullptr) reap_note_unrecorded(process, path, reason);
+}
+
+// Tells the recording of a program that replaces the calling process: before, and again if it did not.
+struct InPlace {
+    void before(const char *path, uint32_t reason) const noexcept { note(0, path, reason); }
+    void after(int, const char *path, uint32_t) const noexcept { note(0, path, REAP_UNRECORDED_FAILED); }
+};
+
+// Tells it of a program in a process of its own, once there is one.
+struct AsChild {
+    const pid_t *process;
+    void before(const char *, uint32_t) const noexcept {}
+    void after(int error, const char *path, uint32_t reason) const noexcept {
+        if (error == 0) note(*process, path, reason);
+    }
+};
+
+template <class Way, class Execute>
+int execute_noted(Way way, const char *path, uint32_t reason, Execute execute) {
+    way.before(path, reason);
+    const int result = execute();
+    way.after(result, path, reason);
+    return result;
+}
+
+template <class Way, class Execute>
+int execute_as(Way way, Kind kind, const char *path, char *const *environment, Execute execute) {
     // As ldd does: the loader lists the libraries and runs nothing, and ours would be in the list.
     if (kind == Kind::Lists || find_value(environment, "LD_TRACE_LOADED_OBJECTS=") != nullptr)
         return execute_without_preloads(Kind::Foreign, environment, execute);
-    const bool reachable = refuses(kind) || preloads_reachable(environment);
-    if (kind == Kind::Ours && reachable) return execute(environment);
-    if (reap_note_unrecorded != nullptr) reap_note_unrecorded(path, reason_of(kind));
+    uint32_t reason = kind == Kind::Ours ? uint32_t{REAP_UNRECORDED_EXPECTED} : reason_of(kind);
     // A static program passes them on to the programs that it executes.
-    if (kind == Kind::Static && reachable) return execute(environment);
-    return execute_without_preloads(kind, environment, execute);
+    const bool takes = kind == Kind::Ours || kind == Kind::Static;
+    if (takes && lacks_ours(environment)) {
+        const Restorable found = restorable();
+        if (found == Restorable::Yes) {
+            return execute_noted(way, path, reason, [&] { return execute_restored(environment, execute); });
+        }
+        reason = found == Restorable::Forbidden ? uint32_t{REAP_UNRECORDED_NOT_LOADED}
+                                                : uint32_t{REAP_UNRECORDED_OUT_OF_REACH};
+    }
+    if (takes && preloads_reachable(environment))
+        return execute_noted(way, path, reason, [&] { return execute(environment); });
+    if (kind == Kind::Ours) reason = REAP_UNRECORDED_OUT_OF_REACH;
+    return execute_noted(way, path, reason,
+                         [&] { return execute_without_preloads(kind, environment, execute); });
 }
 
 // Finds a program as execvp does and stores its path in `found`; false if there is none.
@@ -207,16 +235,26 @@ bool find_in_path(const char *name, char (&found)[kMaxPath]) noexcept {
     }
 }
 
+// Makes the system call itself: `syscall` leads back here, see raw.cpp. Returns only if it fails.
+template <class... Words>
+int executed(long number, Words... words) noexcept {
+    errno = static_cast<int>(-raw_call(number, words...));
+    return -1;
+}
+
 int execute_path(const char *path, char *const *argv, char *const *environment) noexcept {
-    return execute_as(kind_of(AT_FDCWD, path, argv), path, environment, [=](char *const *variables) {
-        return static_cast<int>(syscall(SYS_execve, path, argv, variables));
-    });
+    return execute_as(InPlace{}, kind_of(AT_FDCWD, path, argv), path, environment,
+                      [=](char *const *variables) {
+                          return executed(SYS_execve, reinterpret_cast<long>(path),
+                                          reinterpret_cast<long>(argv), reinterpret_cast<long>(variables));
+                      });
 }
 
 int execute_name(const char *name, char *const *argv, char *const *environment) noexcept {
     char path[kMaxPath];
-    const Kind kind = find_in_path(name, path) ? kind_of(AT_FDCWD, path, argv) : Kind::Ours;
-    return execute_as(kind, path, environment,
+    const bool found = find_in_path(name, path);
+    const Kind kind = found ? kind_of(AT_FDCWD, path, argv) : Kind::Ours;
+    return execute_as(InPlace{}, kind, found ? path : name, environment,
                       [=](char *const *variables) { return real_execvpe(name, argv, variables); });
 }
 
@@ -242,8 +280,9 @@ REAP_EXPORT int execveat(int directory, const char *path, char *const *argv, cha
                          int flags) noexcept {
     // With an empty path the descriptor itself is executed, which openat() does not support.
     const Kind kind = *path != '\0' ? kind_of(directory, path, argv) : Kind::Ours;
-    return execute_as(kind, path, environment, [=](char *const *variables) {
-        return static_cast<int>(syscall(SYS_execveat, directory, path, argv, variables, flags));
+    return execute_as(InPlace{}, kind, path, environment, [=](char *const *variables) {
+        return executed(SYS_execveat, directory, reinterpret_cast<long>(path), reinterpret_cast<long>(argv),
+                        reinterpret_cast<long>(variables), flags);
     });
 }
 
@@ -257,7 +296,7 @@ REAP_EXPORT int fexecve(int file, char *const *argv, char *const *environment) n
     size_t length = strlen(path);
     while (count > 0) path[length++] = digits[--count];
     path[length] = '\0';
-    return execute_as(kind_of(AT_FDCWD, path, argv), path, environment,
+    return execute_as(InPlace{}, kind_of(AT_FDCWD, path, argv), path, environment,
                       [=](char *const *variables) { return real_fexecve(file, argv, variables); });
 }
 
@@ -295,7 +334,10 @@ REAP_EXPORT int execle(const char *path, const char *first, ...) noexcept {
 REAP_EXPORT int posix_spawn(pid_t *process, const char *path, const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attributes, char *const *argv,
                             char *const *environment) {
-    return execute_as(kind_of(AT_FDCWD, path, argv), path, environment, [=](char *const *variables) {
+    pid_t started = 0;
+    if (process == nullptr) process = &started;
+    const Kind kind = kind_of(AT_FDCWD, path, argv);
+    return execute_as(AsChild{process}, kind, path, environment, [=](char *const *variables) {
         return real_posix_spawn(process, path, actions, attributes, argv, variables);
     });
 }
@@ -303,9 +345,12 @@ REAP_EXPORT int posix_spawn(pid_t *process, const char *path, const posix_spawn_
 REAP_EXPORT int posix_spawnp(pid_t *process, const char *name, const posix_spawn_file_actions_t *actions,
                              const posix_spawnattr_t *attributes, char *const *argv,
                              char *const *environment) {
+    pid_t started = 0;
+    if (process == nullptr) process = &started;
     char path[kMaxPath];
-    const Kind kind = find_in_path(name, path) ? kind_of(AT_FDCWD, path, argv) : Kind::Ours;
-    return execute_as(kind, path, environment, [=](char *const *variables) {
+    const bool found = find_in_path(name, path);
+    const Kind kind = found ? kind_of(AT_FDCWD, path, argv) : Kind::Ours;
+    return execute_as(AsChild{process}, kind, found ? path : name, environment, [=](char *const *variables) {
         return real_posix_spawnp(process, name, actions, attributes, argv, variables);
     });
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "build_id.h"
+#include "mapped_path.h"
 #include "output/launcher_client.h"
 #include "output/lost_pages.h"
 #include "real.h"
@@ -532,9 +533,13 @@ void Image::define_module(uint64_t address) noexcept {
     const char *name = found.dlfo_link_map->l_name;
     size_t length = strnlen(name, kMaxPath);
     if (length == 0) { // the loader does not name the executable
-        const ssize_t linked = readlink("/proc/self/exe", executable, sizeof executable);
         name = executable;
-        length = linked > 0 ? static_cast<size_t>(linked) : 0;
+        // Executed by name, the loader itself is the executable, and the program a file that it has mapped.
+        if (getauxval(AT_BASE) == 0) length = read_mapped_path(address, executable, sizeof executable);
+        if (length == 0) {
+            const ssize_t linked = readlink("/proc/self/exe", executable, sizeof executable);
+            length = linked > 0 ? static_cast<size_t>(linked) : 0;
+        }
     }
     uint8_t *end = format::put_varint(body, module_count_);
     end = format::put_varint(end, start);
@@ -598,12 +603,12 @@ void Image::before_load(const char *file) noexcept {
     unwinder_.after_unload();
 }
 
-void Image::note_unrecorded(const char *path, uint32_t reason) noexcept {
+void Image::note_unrecorded(uint32_t pid, const char *path, uint32_t reason) noexcept {
     if (state_ != State::Running) return;
     const LockGuard guard(definitions_lock_);
     static uint8_t body[kMaxPath + 32];
     // After vfork the pid differs from ours; in a sandbox it cannot be read.
-    const auto pid = trace_.in_sandbox() ? pid_ : static_cast<uint32_t>(getpid());
+    if (pid == 0) pid = trace_.in_sandbox() ? pid_ : static_cast<uint32_t>(getpid());
     uint8_t *end = format::put_varint(body, uint64_t{pid});
     end = format::put_varint(end, reason);
     end = format::put_string(end, path, strnlen(path, kMaxPath));

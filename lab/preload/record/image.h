@@ -137,8 +137,9 @@ class Image {
     // A library was closed: another module may be loaded at its address.
     void forget_closed_modules() noexcept;
 
-    // This process, or its vfork child, is about to execute a program that is not recorded.
-    void note_unrecorded(const char *path, uint32_t reason) noexcept;
+    // A process executes a program that is not recorded, or is about to: see enum reap_unrecorded. 0: this
+    // process, or its vfork child.
+    void note_unrecorded(uint32_t pid, const char *path, uint32_t reason) noexcept;
 
     // Whether this is a child whose fork bypassed the handlers (_Fork, a raw system call), so that it still
     // has its parent's state.

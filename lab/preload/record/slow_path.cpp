@@ -252,10 +252,10 @@ void *call_realloc(void *pointer, size_t size) {
 // Called before an exec and a dlopen: see lab/preload/exec.
 REAP_EXPORT void reap_note_deepbind() { image.note_deepbind(); }
 
-REAP_EXPORT void reap_note_unrecorded(const char *path, uint32_t reason) {
+REAP_EXPORT void reap_note_unrecorded(pid_t process, const char *path, uint32_t reason) {
     if (!ready(thread_state)) return;
     const Inside inside(thread_state);
-    image.note_unrecorded(path, reason);
+    image.note_unrecorded(static_cast<uint32_t>(process), path, reason);
 }
 
 bool make_ready(ThreadState &thread) noexcept {

@@ -149,6 +149,8 @@ class Outcome(Record):
     """Of their names, modes and contents; empty where these are more than 256 MB, or could not be read."""
     requests: RequestTimes | None = None
     """If requested: of the requests that it marked; else None."""
+    still_running: list[str] = []
+    """Of a recorded program: processes that it started and that run on after it, as `name (pid N)`."""
     failure: str = ""
     """Why its figures are invalid, a sentence, where neither exit code nor signal says so."""
     restarted_ns: int = 0

@@ -13,9 +13,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from reap.allocators import library
 from reap.base.errors import ExitCode, ReapError
-from reap.launch import native_files, probe, requests
+from reap.launch import native_files, preloads, probe, requests
 from reap.launch.records import Launch, Outcome
 
 _PATIENCE = 2.0
@@ -34,8 +33,6 @@ _STARTED_IGNORING = "REAP_STARTED_IGNORING"
 """What the command `reap` was started to ignore: its process id and a mask, see lab/spawn/command."""
 _STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 """What a terminal stops a job with. We stop when the program has stopped: the launcher sees to that."""
-_LAST_PRELOAD = "REAP_LAST_PRELOAD"
-"""Tells the recorder the last object that reap preloads: see lab/preload/exec."""
 _NO_MORE_PATIENCE = signal.SIGRTMIN
 """Has the launcher end the whole tree."""
 
@@ -91,39 +88,6 @@ class Prepared:
         return msgspec.structs.replace(outcome, heap=heap, malloc_provider=provider)
 
 
-def compose_preloads(launch: Launch, scratch: Path) -> dict[str, str]:
-    """The environment's LD_PRELOAD: reap's own, the allocator, then what the user preloads anyway.
-
-    The order matters: the recorder must see a call before the allocator does, and a user's preload has to
-    meet both as it would meet the C library. What keeps these out of programs that they would break is in the
-    recorder, which must know the last of them, and else stands behind them. The loader splits the list at
-    spaces and colons; a file whose path has one gets a link in `scratch`.
-    """
-    probes = [str(native_files.preload("probe"))] if launch.probe else []
-    timers = [str(native_files.preload("requests"))] if launch.requests else []
-    ours = [*probes, *timers, *launch.preloads, *library.preloads(launch.allocator)]
-    recorder = str(native_files.preload("record"))
-    if ours and recorder not in ours:
-        ours.append(str(native_files.preload("exec")))
-    linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]
-    inherited = "" if "LD_PRELOAD" in launch.remove else os.environ.get("LD_PRELOAD", "")
-    theirs = launch.environment.get("LD_PRELOAD", inherited)
-    composed = ":".join([*linked, *([theirs] if theirs else [])])
-    variables = {"LD_PRELOAD": composed} if composed else {}
-    if recorder in ours:
-        variables[_LAST_PRELOAD] = linked[-1]
-    return variables
-
-
-def _without_separators(path: str, folder: Path) -> str:
-    if not any(separator in path for separator in " \t\n:"):
-        return path
-    folder.mkdir()
-    link = folder / Path(path).name.translate(str.maketrans(" \t\n:", "____"))
-    link.symlink_to(Path(path).absolute())
-    return str(link)
-
-
 def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[str]:
     command = [str(native_files.spawner()), "--program", launch.program]
     if launch.capture:
@@ -139,7 +103,7 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
         command += ["--ignore", str(int(number))]
     for name in launch.remove:
         command += ["--unset", name]
-    for name, value in {**launch.environment, **compose_preloads(launch, scratch)}.items():
+    for name, value in {**launch.environment, **preloads.compose(launch, scratch)}.items():
         command += ["--set", f"{name}={value}"]
     if launch.probe:
         command += ["--set", f"{probe.VARIABLE}={sink}"]

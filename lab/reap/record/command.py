@@ -137,6 +137,7 @@ def record(
         reap show perl.reap
     """  # noqa: D301 - click wants the character itself
     from reap.base.errors import ExitCode, ReapError
+    from reap.base.text import printable
     from reap.commandline import reporting
     from reap.commandline.errors import complain
     from reap.commandline.experiments import written
@@ -207,6 +208,9 @@ def record(
     if unreached := recording.unreached(path, limits):
         click.echo(f"note: {unreached}", err=True)
     reporting.say_written("the recording", path)
+    if outcome.still_running:
+        who = ", ".join(outcome.still_running)
+        click.echo(f"note: still running, and still recorded into it: {printable(who)}", err=True)
     reporting.say_next(["reap", "show", str(path)])
     return status
 

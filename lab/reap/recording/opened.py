@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from reap import native
 from reap.recording.analyse.calls import Calls, Measure, named
 from reap.recording.analyse.columns import CALL_NAMES, KINDS, ROWS, Columns, each_batch
+from reap.recording.analyse.notes import missing
 from reap.recording.read import read
 
 _COLUMNS: dict[str, Measure] = {
@@ -40,6 +41,8 @@ class OpenRecording:
         self.depth: Literal["triage", "full"] = "full" if header.depth == native.FULL else "triage"
         """In triage all but the program's own sizes and addresses is estimated from samples."""
         self.seconds: float = header.seconds
+        self.missing: list[str] = missing(self._recording)
+        """What was not recorded, in sentences; empty where all was."""
 
     def stacks(self) -> dict[str, NDArray[Any]]:
         """A row for each stack that allocated, as columns for a data frame.

@@ -16,6 +16,7 @@ from reap.base.errors import ReapError
 from reap.base.files import native_name
 from reap.launch import native_files, spawn
 from reap.launch.host import sampling
+from reap.launch.process.running import with_variable
 from reap.launch.records import Launch, Outcome
 from reap.recording import clock
 from reap.recording.part import Limits, unreached_at
@@ -105,12 +106,15 @@ def record(
             with contextlib.suppress(ReapError):
                 finish(path, names=names, held=_held_in(Path(folder)))
             raise
+        # One that is captured leaves none: the launcher ends them.
+        running = [] if launch.capture else with_variable(native.SOCKET_ENV, socket)
+        outcome = replace(outcome, still_running=running)
         try:
-            running = finish(path, names=names, held=_held_in(Path(folder)))
+            left = finish(path, running=bool(running), names=names, held=_held_in(Path(folder)))
         except ReapError as error:
             raise LostError(error, outcome) from error
     try:
-        if running == 0 and compress:
+        if left == 0 and compress:
             native.compress_file(trace)
     except OSError as error:
         cause = ReapError(
@@ -163,21 +167,24 @@ def sampler(*, by_timer: bool) -> tuple[int, int]:
     return (native.SAMPLER_TIMER, _TIMER_PERIOD_US) if by_timer else (native.SAMPLER_PERF, _PERIOD_US)
 
 
-def finish(path: Path, *, names: bool = True, held: Sequence[tuple[str, str]] = ()) -> int:
+def finish(
+    path: Path, *, running: bool = False, names: bool = True, held: Sequence[tuple[str, str]] = ()
+) -> int:
     """Seals what the ended processes left; returns how many blocks belong to processes that still run.
 
     Where none does, nothing more can come. Then the names of what its stacks have are kept with it, so that
     it needs no other file to be read: of code that was compiled at run time, and with `names` of functions
     and lines. `held` are files of modules that may be gone, as (path of the module, where it can be opened).
-    Where there is no room for names, they are looked up when the recording is read.
+    Where there is no room for names, they are looked up when the recording is read. With `running` some
+    process is known to run that may not have begun to record.
     """
     try:
-        running = native.finish_trace(native_name(path))
+        left = native.finish_trace(native_name(path), running)
         native.keep_perf_maps(native_name(path))
         if names:
             with contextlib.suppress(OSError):
                 native.keep_names(native_name(path), native_files.preload("record").name, held=list(held))
-        return running
+        return left
     except OSError as error:
         raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error
     except native.BadTraceError as error:

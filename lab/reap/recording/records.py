@@ -197,6 +197,33 @@ class UnrecordedAllocator(Record):
     """One of the functions, such as `_rjem_malloc`."""
 
 
+class Unrecorded(Record):
+    """A program of which nothing was recorded."""
+
+    program: str
+    """The name of its file."""
+    processes: int
+    why: str
+    """A clause."""
+
+
+class Coverage(Record):
+    """How much of the program the recording accounts for."""
+
+    processes: int
+    """Process images that are known of: a fork or an exec makes one."""
+    recorded: int
+    """Of these, how many are in the recording."""
+    anonymous: float
+    """Anonymous resident memory (heaps, stacks, written data) of all processes at its peak, in bytes, from
+    the kernel; the recorder's own is in it. 0: not sampled."""
+    live: float
+    """Bytes in use at that time, of the recorded allocations; an estimate in a triage recording."""
+    unrecorded: list[Unrecorded]
+    cut: list[str]
+    """Why the recording is not whole, a sentence each: it was cut short, is damaged, or still goes on."""
+
+
 class Profile(Record):
     """Everything that `reap show` says of a recording."""
 
@@ -231,6 +258,8 @@ class Profile(Record):
     attached: Attached | None = None
     """Of a recording from outside: everything is an estimate, and nothing is known of lifetimes and of what
     is in use."""
+    coverage: Coverage | None = None
+    """None of a recording from outside."""
     labels: dict[str, str] = {}
     """As `reap record --label` was given them."""
     unrecorded_allocators: list[UnrecordedAllocator] = []

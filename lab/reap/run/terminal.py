@@ -16,6 +16,7 @@ from reap.compare import terminal as compare_terminal
 from reap.compare.part import ComparisonPart
 from reap.drag.exact import terminal as drag_terminal
 from reap.drag.exact.part import DragPart
+from reap.recording.analyse.coverage import sentence
 from reap.run.part import VerdictPart
 from reap.run.records import Diagnosis
 from reap.show import terminal as show_terminal
@@ -69,6 +70,10 @@ def render_answer(console: Console, answer: Answer, *, details: bool = True) -> 
     console.rule(Text(printable(answer.title)), align="left")
     if details:
         _render_details(console, answer)
+    recorded = answer.part(ProfilePart)
+    if recorded and recorded.profile.coverage and not details:
+        said = f"Coverage: {sentence(recorded.profile.coverage)}"
+        console.print(Text(said, style="dim"))
     if verdict := answer.part(VerdictPart):
         render_diagnosis(console, verdict.diagnosis, evidence=details)
 

@@ -19,6 +19,7 @@ from reap.show.words import (
     REQUEST_COLUMNS,
     attached_rows,
     caller_lines,
+    coverage_rows,
     estimate,
     lifetime_label,
     request_rows,
@@ -107,6 +108,7 @@ def _totals(console: Console, profile: Profile) -> None:
             ("Temporary", f"{estimate(profile.temporary, 'share')} freed before the thread allocated again"),
             ("Allocations per second", units.count(rate)),
             (labels.SHARE_NAME, share_text(profile)),
+            *coverage_rows(profile),
         ],
     )
 

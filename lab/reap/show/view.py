@@ -8,6 +8,7 @@ from reap.answer import labels
 from reap.base import units
 from reap.base.text import printable
 from reap.draw.figure import Figure
+from reap.recording.analyse.coverage import sentence
 from reap.recording.records import Process, Profile, Site, Totals
 from reap.show import figures, words
 from reap.show.records import Excerpt, Flame, SourceLine
@@ -37,6 +38,8 @@ class ProfileView:
     columns: list[str]
     """Of sites, behind their names."""
     tiles: list[tuple[str, str, str]]
+    coverage: str
+    """A sentence; empty of a recording from outside."""
     figures: list[Figure]
     sites: list[SiteRow]
     requests: list[list[str]]
@@ -53,6 +56,7 @@ def view(profile: Profile) -> ProfileView:
         from_start=profile.attached is not None and profile.attached.from_start,
         columns=["Share", "Bytes", "Objects"] + ([] if profile.attached else ["Temporary", "Live at peak"]),
         tiles=_tiles(profile),
+        coverage=f"{sentence(profile.coverage)}." if profile.coverage else "",
         figures=figures.of_profile(profile),
         sites=[_site(site, profile) for site in profile.sites],
         requests=words.request_rows(profile),

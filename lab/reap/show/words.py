@@ -4,6 +4,7 @@ from reap.answer import labels
 from reap.base import units
 from reap.base.records import Estimate
 from reap.base.text import branches, printable
+from reap.recording.analyse.coverage import sentence
 from reap.recording.records import Attached, Caller, LifetimeBin, PerRequest, Profile, Site, Totals
 
 _FORMS = {"bytes": units.size, "share": units.percent, "count": units.count}
@@ -46,6 +47,11 @@ def attached_rows(profile: Profile, attached: Attached) -> list[tuple[str, str]]
         ("Overhead", f"{units.percent(attached.overhead)} of its CPU time"),
         ("Cores it used", cores),
     ]
+
+
+def coverage_rows(profile: Profile) -> list[tuple[str, str]]:
+    """How much of the program was recorded, in one row; none of a recording from outside."""
+    return [("Coverage", sentence(profile.coverage))] if profile.coverage else []
 
 
 def totals_rows(totals: Totals) -> list[tuple[str, str]]:

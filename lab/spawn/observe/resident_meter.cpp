@@ -27,7 +27,7 @@ bool ResidentMeter::attach(pid_t child) {
 void ResidentMeter::tick(std::int64_t now) {
     random_ = random_ * 1664525u + 1013904223u;
     const std::int64_t gap = min_gap_ns + (random_ >> 8) % gap_spread_ns;
-    const std::uint64_t bytes = resident_bytes(getpid());
+    const std::uint64_t bytes = resident_memory(getpid()).bytes;
     next_ = now + std::max(gap, cost_divisor * (now_ns() - now));
     if (bytes == 0) return; // ended, but not waited for yet
     // A sample is weighted by the time since the previous one.

@@ -55,11 +55,12 @@ void Sampler::detach() {
 }
 
 void Sampler::measure_resident(std::int64_t now) {
-    const std::uint64_t bytes = resident_bytes(getpid());
-    if (bytes == 0) return; // between fork and exec, or already ended
+    const Resident sampled = resident_memory(getpid());
+    if (sampled.bytes == 0) return; // between fork and exec, or already ended
     TraceBlocks::Record(trace_, REAP_TAG_RESIDENT, now)
         .number(static_cast<std::uint64_t>(child_))
-        .number(bytes)
+        .number(sampled.bytes)
+        .number(sampled.anonymous)
         .commit();
 }
 

@@ -72,8 +72,8 @@ void Watcher::tick(std::int64_t now) {
     const pid_t root = process_ != 0 ? process_ : getpid();
     trace_.grow();
     poller_.poll(root, now, trace_);
-    const std::uint64_t own = process_ != 0 ? own_resident_bytes(process_) : 0;
-    if (const std::uint64_t bytes = own + resident_bytes(root); bytes > 0) {
+    const std::uint64_t own = process_ != 0 ? own_resident_memory(process_).bytes : 0;
+    if (const std::uint64_t bytes = own + resident_memory(root).bytes; bytes > 0) {
         TraceBlocks::Record(trace_, REAP_TAG_RESIDENT, now)
             .number(static_cast<std::uint64_t>(first_))
             .number(bytes)

@@ -251,7 +251,7 @@ void TreePoller::poll_memory(pid_t process) {
     }
     std::fclose(maps);
     // A process that ends meanwhile, and so has no memory any more, cuts the file short.
-    const bool whole = mappings > 0 && mappings < max_mappings && own_resident_bytes(process) > 0;
+    const bool whole = mappings > 0 && mappings < max_mappings && own_resident_memory(process).bytes > 0;
     TraceBlocks::Record(*trace_, REAP_TAG_SEEN, now_)
         .number(static_cast<std::uint64_t>(process))
         .number(REAP_SEEN_MEMORY)

@@ -11,12 +11,17 @@
 
 namespace reap::spawn {
 
-/// Sum of the resident bytes of all living descendants of `root`, without `root` itself. A page shared by
-/// several of them counts once for each. A few microseconds per process.
-std::uint64_t resident_bytes(pid_t root);
+struct Resident {
+    std::uint64_t bytes = 0;
+    std::uint64_t anonymous = 0; ///< of these, heaps, stacks and written data: in no file and not shared
+};
 
-/// Resident bytes of one process.
-std::uint64_t own_resident_bytes(pid_t pid);
+/// Sum over all living descendants of `root`, without `root` itself. A page shared by several of them counts
+/// once for each. A few microseconds per process.
+Resident resident_memory(pid_t root);
+
+/// Of one process.
+Resident own_resident_memory(pid_t pid);
 
 } // namespace reap::spawn
 

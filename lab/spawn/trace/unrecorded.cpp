@@ -2,12 +2,14 @@
 #include "trace/unrecorded.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "proc/tasks.h"
+#include "proc/text_file.h"
 
 namespace reap::spawn {
 namespace {
@@ -50,6 +52,22 @@ Mapped mapped_by(pid_t process, const struct stat &trace) {
     }
     std::fclose(maps);
     return out;
+}
+
+/// The number of a process in its own namespace, by which recordings have it.
+std::uint64_t own_number(pid_t process) {
+    char path[64];
+    char text[4096];
+    std::snprintf(path, sizeof path, "/proc/%d/status", static_cast<int>(process));
+    const char *line = read_text(path, text, sizeof text) != 0 ? std::strstr(text, "\nNSpid:") : nullptr;
+    std::uint64_t number = static_cast<std::uint64_t>(process);
+    if (line == nullptr) return number;
+    const char *at = line + std::strlen("\nNSpid:");
+    for (char *end = nullptr;; at = end) {
+        const std::uint64_t next = *at != '\n' ? std::strtoull(at, &end, 10) : 0;
+        if (next == 0) return number;
+        number = next;
+    }
 }
 
 } // namespace
@@ -102,7 +120,7 @@ void Unrecorded::check(pid_t process, std::int64_t now, TraceBlocks &trace) {
     if (length <= 0) return;
     executable[length] = '\0';
     TraceBlocks::Record(trace, REAP_TAG_UNRECORDED, now)
-        .number(static_cast<std::uint64_t>(process))
+        .number(own_number(process))
         .number(mapped.recorder ? REAP_UNRECORDED_NO_TRACE : REAP_UNRECORDED_NOT_LOADED)
         .text(executable)
         .commit();

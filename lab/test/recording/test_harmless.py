@@ -41,7 +41,7 @@ REAL = {
     r"""(ulimit -S $limit; exec perl -e '$h{$_} = "x" x ($_ % 300) for 1..5000; """
     r"""print length(join "", %h), "\n"; $p = fork // exit 4; waitpid $p, 0; print "$?\n"'); echo $?; done""",
     "a look at itself": "grep -c libc /proc/self/maps | wc -l; LD_PRELOAD= env -u REAP_TRACE seq 3; "
-    "LD_PRELOAD=libm.so.6 perl -e 'print $ENV{LD_PRELOAD}'",
+    "LD_PRELOAD=libm.so.6 perl -e 'print $ENV{LD_PRELOAD} =~ /libm.so.6$/'",
     "an exit code": "exit 42",
     "a signal": "kill -TERM $$",
     "errors": "ls /nonexistent; cat /nonexistent; false",

@@ -136,7 +136,8 @@ def test_what_is_executed_as_another_user_or_in_another_namespace_is_recorded(tm
     assert not any("Nothing was recorded" in note for note in done.profile.notes)
 
 
-def test_processes_that_are_not_recorded_are_named(tmp_path):
+def test_processes_that_are_not_recorded_are_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("REAP_KEEP_ENVIRONMENT", "1")
     sleeper = compile_c(
         "sleeps-static", "#include <unistd.h>\nint main(void) { return usleep(300000); }", ["-static"]
     )

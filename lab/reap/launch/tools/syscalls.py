@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
-from reap.launch import spawn
+from reap.launch import preloads, spawn
 from reap.launch.records import Launch, Outcome
 
 SPACE = (
@@ -41,7 +41,7 @@ def traced(
     with tempfile.TemporaryDirectory(prefix="reap-strace-") as folder:
         file = Path(folder) / "calls"
         # Into the program alone: strace has its own malloc, and does not fail with an allocator that fails.
-        preloads = spawn.compose_preloads(launch, Path(folder))
+        variables = preloads.compose(launch, Path(folder))
         watched = msgspec.structs.replace(
             launch,
             program=strace,
@@ -49,7 +49,7 @@ def traced(
             allocator="",
             argv=[
                 "strace",
-                *(word for name, value in preloads.items() for word in ("-E", f"{name}={value}")),
+                *(word for name, value in variables.items() for word in ("-E", f"{name}={value}")),
                 "--follow-forks",
                 "--seccomp-bpf",  # all other calls are as fast as ever
                 "--string-limit=0",

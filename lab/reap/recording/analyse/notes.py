@@ -4,6 +4,7 @@ import errno
 
 from reap import native
 from reap.base import units
+from reap.recording.analyse import coverage
 from reap.recording.part import limits_of, unreached_at
 
 _ENOUGH_SAMPLES = 100
@@ -36,18 +37,25 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
 def missing(recording: native.Recording) -> list[str]:
     """Of these, what says that something was not recorded."""
     header, whole, images = recording.header(), recording.totals(), recording.images()
+    held = coverage.coverage(recording, cut(recording))
     return [
         *_attached(header),
         *_part(header),
-        *_stopped(header),
-        *_damage(recording.damage()),
-        *_unfinished(header),
+        *(coverage.missing(held) if held else cut(recording)),
         *_nothing(header, images, whole),
-        *_unrecorded(recording.unrecorded(), images),
-        *_bypassed(images),
         *_deepbind(header),
         *_unknown_interpreters(recording.unknown_interpreters()),
     ]
+
+
+def cut(recording: native.Recording) -> list[str]:
+    """What says that the recording is not whole: it was cut short, is damaged, or still goes on."""
+    header = recording.header()
+    never = [] if header.stop_reason or recording.images() else [_NEVER_LOADED]
+    return [*_stopped(header), *_damage(recording.damage()), *_unfinished(header), *never]
+
+
+_NEVER_LOADED = "No process was recorded: the recorder was never loaded."
 
 
 _UNNAMED = {
@@ -60,8 +68,8 @@ _MOST_MODULES = 3
 
 def _uncertain(modules: list[tuple[str, int]]) -> list[str]:
     """At most one note for modules without names, and one for names that may be false."""
-    unnamed = [(_name(path), _UNNAMED[why]) for path, why in modules if why in _UNNAMED]
-    doubtful = [(_name(path), "") for path, why in modules if why == native.NAMES_UNCHECKED]
+    unnamed = [(coverage.name_of(path), _UNNAMED[why]) for path, why in modules if why in _UNNAMED]
+    doubtful = [(coverage.name_of(path), "") for path, why in modules if why == native.NAMES_UNCHECKED]
     said = []
     if unnamed:
         look = "`reap show --resolve` looks for the build that was recorded (--sysroot, --debug-folder)"
@@ -192,64 +200,11 @@ def _unfinished(header: native.Header) -> list[str]:
 
 
 def _nothing(header: native.Header, images: list[native.Image], whole: native.Totals) -> list[str]:
-    if header.stop_reason:
+    if header.stop_reason or not images:
         return []  # that is said already
-    if not images:
-        return ["No process was recorded: the recorder was never loaded."]
     if not any(image.objects for image in images) and not whole.events:
         return ["No allocation was recorded."]
     return []
-
-
-_UNRECORDED = {
-    native.UNRECORDED_NOT_LOADED: "the recorder was not loaded into it (a static or set-user-ID program, "
-    "or one that was started with another environment)",
-    native.UNRECORDED_NO_TRACE: "it could not reach the recording",
-    native.UNRECORDED_FOREIGN: "it is for another C library or processor, and was started without "
-    "the recorder",
-    native.UNRECORDED_OUT_OF_REACH: "its root directory or its user cannot reach the recorder, and it was "
-    "started without",
-    native.UNRECORDED_SANITIZED: "it is built with a sanitizer, whose runtime must come first, and was "
-    "started without the recorder",
-}
-
-
-def _unrecorded(processes: list[tuple[int, int, str]], images: list[native.Image]) -> list[str]:
-    """One that was judged while it started is recorded all the same.
-
-    Why the recorder was not loaded is known better where it was left out: of that process and its children.
-    """
-    recorded = {(image.pid, _name(image.executable)) for image in images}
-    not_loaded = native.UNRECORDED_NOT_LOADED
-    left_out = {_name(file) for _, reason, file in processes if reason != not_loaded}
-    seen = sorted({(reason, _name(file), pid) for pid, reason, file in processes})
-    missing: dict[tuple[int, str], int] = {}
-    for reason, name, pid in seen:
-        if (pid, name) not in recorded and not (reason == not_loaded and name in left_out):
-            missing[reason, name] = missing.get((reason, name), 0) + 1
-    return [
-        f"Nothing was recorded of {_several(name, count)}: {_UNRECORDED[reason]}."
-        for (reason, name), count in missing.items()
-        if reason in _UNRECORDED
-    ]
-
-
-def _several(name: str, count: int) -> str:
-    return f"{name} ({count} processes)" if count > 1 else name
-
-
-def _name(executable: str) -> str:
-    return executable.removesuffix(" (deleted)").rpartition("/")[2]
-
-
-def _bypassed(images: list[native.Image]) -> list[str]:
-    names = sorted(
-        {image.executable.rpartition("/")[2] for image in images if image.flags & native.IMAGE_BYPASSED}
-    )
-    if not names:
-        return []
-    own = "the executable brings a malloc of its own, which no preload can get in front of"
-    return [f"{', '.join(names)}: {own}; its allocations are not in these figures."]
 
 
 def _deepbind(header: native.Header) -> list[str]:

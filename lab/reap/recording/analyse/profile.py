@@ -5,6 +5,7 @@ from typing import Literal
 from reap import native
 from reap.base.records import Estimate, exactly
 from reap.recording.analyse import estimates, notes, sizes
+from reap.recording.analyse.coverage import coverage
 from reap.recording.analyse.rates import rates
 from reap.recording.analyse.sites import sites
 from reap.recording.part import limits_of
@@ -69,6 +70,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         part=_part(header) if header.lead or header.gate != native.GATE_NONE else None,
         attached=_attached(header) if header.attached else None,
         samples=whole.samples,
+        coverage=coverage(recording, notes.cut(recording)),
         labels=dict(recording.labels()),
         notes=notes.notes(recording, depth),
     )
