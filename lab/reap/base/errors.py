@@ -14,6 +14,8 @@ class ExitCode(enum.IntEnum):
     """The work was done and the answer is bad: a check failed, a program behaved differently."""
     USAGE = 2
     """The command line cannot be understood."""
+    NOT_MEASURED = 3
+    """No answer: what was to be judged was not measured, or not all of it."""
     TIMED_OUT = 124
     INTERNAL = 125
     """Reap itself failed: a file it cannot read or write, a part it cannot find."""

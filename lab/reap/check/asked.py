@@ -25,6 +25,8 @@ class Asked:
     baseline_file: Path | None
     update: bool
     suppress: list[str]
+    accept: list[str]
+    """Globs of programs that need not be recorded."""
     runs: int
     depth: Depth
     allocator: str | None
@@ -63,6 +65,7 @@ def understood(given: Mapping[str, Any], command: list[str]) -> Asked:
         baseline_file=file,
         update=update,
         suppress=[*budget.suppress, *given["suppress"]],
+        accept=[*budget.accept_unrecorded, *given["accept_unrecorded"]],
         runs=given["runs"] or budget.runs or 1,
         depth=given["depth"] or budget.depth or "full",
         allocator=given["allocator"],

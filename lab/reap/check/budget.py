@@ -17,6 +17,7 @@ class Budget(Record, forbid_unknown_fields=True, rename="kebab"):
     limits: dict[str, int | float | str] = {}
     fail_if: list[str] = []
     suppress: list[str] = []
+    accept_unrecorded: list[str] = []
     baseline: str = ""
     runs: int | None = None
     depth: Literal["triage", "full"] | None = None

@@ -68,6 +68,12 @@ def _limits(verb: Any) -> Any:  # noqa: ANN401 - as click's decorators
     help="Functions whose blocks may be live at exit; may be given again.",
 )
 @click.option(
+    "--accept-unrecorded",
+    metavar="GLOB",
+    multiple=True,
+    help="Programs that need not be recorded, by the name of their file; may be given again.",
+)
+@click.option(
     "-n",
     "--runs",
     type=click.IntRange(1, 1000),
@@ -100,7 +106,8 @@ def check(context: click.Context, /, **given: Any) -> int:  # noqa: ANN401 - cli
     Limits come from options, or from a budget file in TOML. CMD is recorded, on this terminal; its standard
     output is its own, and what Reap says goes to standard error.
 
-    Exits with CMD's own status where that is not 0, else with 1 if a limit is exceeded.
+    Exits with CMD's own status where that is not 0, else with 1 if a limit is exceeded, else with 3 if a
+    part of the program was not recorded: what is not measured does not pass.
 
     \b
         reap check --max-peak 200MB --max-live-at-exit 0 -- ./server
@@ -131,6 +138,7 @@ def _checked(asked: "Asked", path: Path, stdin: str) -> int:
         path,
         asked.depth,
         asked.suppress,
+        asked.accept,
         runs=asked.runs,
         enough=lambda so_far: not asked.update and judge.settled(asked.limits, so_far),
         say=lambda text: click.echo(f"reap: {text}", err=True),
@@ -143,9 +151,11 @@ def _checked(asked: "Asked", path: Path, stdin: str) -> int:
     _tell(asked, result)
     if status:
         return status
-    if asked.update:
+    if asked.update and not result.missing:
         _update(asked, result, runs)
-    return ExitCode.FAILED if result.exceeded else ExitCode.OK
+    if result.exceeded:
+        return ExitCode.FAILED
+    return ExitCode.NOT_MEASURED if result.missing else ExitCode.OK
 
 
 def _launch(asked: "Asked", command: list[str], program: str, stdin: str) -> "Launch":
@@ -172,8 +182,9 @@ def _result(
     from reap.check.records import Check
     from reap.commandline import reporting
 
-    for each in runs:
-        judge.require_complete(each)
+    found = [judge.judged(each, runs) for each in asked.limits] if not status else []
+    # A run that keeps a limit and was recorded whole decides, also where an earlier one was not.
+    unmeasured = runs if asked.update or any(each.verdict == "not measured" for each in found) else []
     return Check(
         program=reporting.name_of(command),
         command=command,
@@ -182,10 +193,13 @@ def _result(
         runs_at_most=asked.runs,
         seconds=sum(each.seconds for each in runs) if runs else outcome.wall_ns * 1e-9,
         status=status,
-        judged=[] if status else [judge.judged(each, runs) for each in asked.limits],
+        judged=found,
         suppressed=runs[-1].suppressed if runs else [],
         baseline=str(asked.baseline_file or ""),
         notes=judge.notes(runs, asked.limits, asked.baseline, asked.depth) if runs else [],
+        coverage=runs[-1].coverage if runs else None,
+        missing=list(dict.fromkeys(reason for run in unmeasured for reason in run.missing)),
+        to_accept=judge.to_accept(unmeasured),
     )
 
 

@@ -58,22 +58,30 @@ def value(each: Limit, run: Measured) -> Estimate:
     return found
 
 
-def in_run(each: Limit, found: Estimate) -> Verdict:
-    """Of one run. An estimate exceeds only if its 99.9 % CI is above the limit."""
+def in_run(each: Limit, run: Measured) -> Verdict:
+    """Of one run. An estimate exceeds only if its 99.9 % CI is above the limit.
+
+    More of the program could only add to a figure: what exceeds a limit does so in any case.
+    """
+    found = value(each, run)
     if found.value - WIDER * (found.value - found.low) > each.most:
         return "exceeded"
+    if run.missing:
+        return "not measured"
     return "kept" if found.high <= each.most else "inconclusive"
 
 
 def judged(each: Limit, runs: Sequence[Measured]) -> Judged:
     """Of all runs: exceeded if every run exceeds it."""
     values = [value(each, run) for run in runs]
-    found = [in_run(each, held) for held in values]
+    found = [in_run(each, run) for run in runs]
     verdict: Verdict = "inconclusive"
     if all(held == "exceeded" for held in found):
         verdict = "exceeded"
     elif "kept" in found:
         verdict = "kept"
+    elif "not measured" in found:
+        verdict = "not measured"
     places = runs[-1].places.get(each.figure, []) if verdict == "exceeded" else []
     return Judged(limit=each, values=values, verdict=verdict, places=places)
 
@@ -83,15 +91,14 @@ def settled(limits: Sequence[Limit], runs: Sequence[Measured]) -> bool:
     return not any(judged(each, runs).verdict == "exceeded" for each in limits)
 
 
-def require_complete(run: Measured) -> None:
-    """Throws ReapError for a run whose figures may be too low to be judged by."""
-    if not run.figures["allocations"].value and run.notes:
-        raise ReapError(f"nothing of {run.program} was recorded, so no limit can be checked", run.notes[0])
-    if not run.complete:
-        raise ReapError(
-            f"the recording of {run.program} is incomplete, so no limit can be checked",
-            run.notes[0] if run.notes else "run the check again",
-        )
+def to_accept(runs: Sequence[Measured]) -> list[str]:
+    """The programs that have to be accepted as not recorded so that the runs count as measured.
+
+    None if that is not enough.
+    """
+    if any(run.coverage.cut for run in runs):
+        return []
+    return sorted({each.program for run in runs if run.missing for each in run.coverage.unrecorded})
 
 
 def notes(

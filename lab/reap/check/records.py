@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 from reap.base.records import Estimate, Record
 from reap.recording.analyse import calls
+from reap.recording.records import Coverage
 
 Figure = Literal[
     "peak", "bytes", "allocations", "temporary", "live-at-exit", "allocs-per-mark", "bytes-per-mark"
@@ -14,8 +15,9 @@ Unit = Literal["count", "bytes"]
 UNITS = dict[Figure, Unit](
     [*calls.UNITS.items(), ("allocs-per-mark", "count"), ("bytes-per-mark", "bytes")],
 )
-Verdict = Literal["kept", "exceeded", "inconclusive"]
-"""`inconclusive`: estimated, and the limit is within the interval; or some runs are, and none keeps it."""
+Verdict = Literal["kept", "exceeded", "inconclusive", "not measured"]
+"""`inconclusive`: estimated, and the limit is within the interval; or some runs are, and none keeps it.
+`not measured`: what was recorded does not exceed the limit, but not all was recorded."""
 
 
 class Limit(Record):
@@ -63,7 +65,9 @@ class Measured(Record):
     suppressed: list[Suppressed]
     notes: list[str]
     """What was not recorded."""
-    complete: bool
+    coverage: Coverage
+    missing: list[str] = []
+    """Why the figures are of less than the whole program, a sentence each, without what is accepted."""
 
 
 class Judged(Record):
@@ -99,6 +103,18 @@ class Check(Record):
     suppressed: list[Suppressed] = []
     baseline: str = ""
     notes: list[str] = []
+    coverage: Coverage | None = None
+    """Of the last run; None where there is none."""
+    missing: list[str] = []
+    """What was not recorded, and is not accepted: a sentence each. Then no limit counts as kept."""
+    to_accept: list[str] = []
+    """Names for --accept-unrecorded, with which the same would count as measured; empty if that is not
+    enough."""
+
+    @property
+    def unmeasured(self) -> list[Judged]:
+        """Those that cannot be judged, as not all was recorded."""
+        return [each for each in self.judged if each.verdict == "not measured"]
 
     @property
     def exceeded(self) -> list[Judged]:

@@ -15,6 +15,7 @@ def run(
     path: Path,
     depth: recording.Depth,
     suppress: Sequence[str],
+    accept: Sequence[str],
     *,
     runs: int,
     enough: Callable[[list[Measured]], bool],
@@ -30,7 +31,7 @@ def run(
         outcome = recording.record(launch, path, depth, force=True)
         if outcome.status:
             return found, outcome
-        found.append(measured(read(path), suppress))
+        found.append(measured(read(path), suppress, accept))
         if len(found) >= runs or enough(found):
             return found, outcome
         say(f"run {len(found)} exceeds a limit; run {len(found) + 1} of at most {runs}")

@@ -7,8 +7,9 @@ from reap.base import units
 from reap.base.text import printable
 from reap.check import words
 from reap.check.records import Check
+from reap.recording.analyse import coverage
 
-_STYLES = {"kept": "green", "exceeded": "bold red", "inconclusive": "yellow"}
+_STYLES = {"kept": "green", "exceeded": "bold red", "inconclusive": "yellow", "not measured": "bold yellow"}
 
 
 def render(console: Console, held: Check) -> None:
@@ -23,7 +24,11 @@ def render(console: Console, held: Check) -> None:
             _line(console, f"  not counted as live: {units.size(known.bytes)} {what}: {known.pattern}", "dim")
     for note in held.notes:
         _line(console, f"  note: {note}", "")
+    if held.coverage:
+        _line(console, f"  coverage: {coverage.sentence(held.coverage)}", "dim")
     _line(console, f"reap: {words.summary(held)}", "bold")
+    if advice := words.advice(held):
+        _line(console, advice, "")
 
 
 def _line(console: Console, text: str, style: str) -> None:

@@ -1,6 +1,7 @@
 """What is said of a check, the same on a terminal, in JUnit, in annotations and on the page."""
 
 import os
+import shlex
 
 from reap.base import units
 from reap.base.records import Estimate
@@ -73,6 +74,16 @@ def source(file: str) -> str:
     return file.removeprefix(here)
 
 
+def advice(held: Check) -> str:
+    """What to do about what was not recorded; empty where nothing has to be done."""
+    if not held.missing:
+        return ""
+    if not held.to_accept:
+        return "mend what the first note says (keep a daemon in the foreground), and run the check again"
+    options = " ".join(f"--accept-unrecorded {shlex.quote(name)}" for name in held.to_accept)
+    return f"to judge the rest by itself, add {options}; docs/check.md has the ways to record it"
+
+
 def summary(held: Check) -> str:
     """One line: what the check came to."""
     program = printable(held.program)
@@ -84,6 +95,13 @@ def summary(held: Check) -> str:
         return (
             f"failed: {program}: {len(exceeded)} of {units.many(len(held.judged), 'limit')} exceeded: {said}"
         )
+    unmeasured = held.unmeasured
+    if held.missing:
+        if not held.judged:
+            return f"not measured: {program}: not all of it was recorded"
+        of = units.many(len(held.judged), "limit")
+        said = ", ".join(found(each) for each in unmeasured)
+        return f"not measured: {program}: {len(unmeasured)} of {of}, as not all was recorded: {said}"
     unsure = sum(each.verdict == "inconclusive" for each in held.judged)
     also = f", {unsure} inconclusive" if unsure else ""
     said = ", ".join(

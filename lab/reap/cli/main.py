@@ -68,6 +68,7 @@ Exit codes:
   the program's own  where a program ran and nothing else went wrong
   1                  the result is bad: an allocator changed the program's behaviour, or a check failed
   2                  the command line is invalid
+  3                  not measured: reap check has not seen all of the program, so no limit counts as kept
   124                the program timed out (--timeout)
   125                reap itself failed: it cannot write a file, or cannot find a part of itself
   126                the program cannot be executed here, or nothing can be preloaded into it

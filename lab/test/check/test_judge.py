@@ -2,14 +2,19 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from reap.base.records import Estimate, exactly
 from reap.check import judge
 from reap.check.records import Baseline, Limit, Measured
 from reap.diff.judge import understood
+from reap.recording.records import Coverage
 
 CHECKS = 50_000
 RUNS = 10
+
+
+WHOLE = Coverage(processes=1, recorded=1, anonymous=0, live=0, unrecorded=[], cut=[])
 
 
 def run_of(peak: float | Estimate) -> Measured:
@@ -21,7 +26,7 @@ def run_of(peak: float | Estimate) -> Measured:
         places={},
         suppressed=[],
         notes=[],
-        complete=True,
+        coverage=WHOLE,
     )
 
 
@@ -80,3 +85,11 @@ def test_an_estimate_exceeds_only_with_its_whole_interval():
     assert judge.judged(limit_of(100), [run_of(sure)]).verdict == "exceeded"
     assert judge.judged(limit_of(100), [run_of(unsure)]).verdict == "inconclusive"
     assert judge.judged(limit_of(131), [run_of(unsure)]).verdict == "kept"
+
+
+def test_what_was_not_measured_is_not_kept():
+    lost = replace(run_of(100), missing=["Nothing was recorded of busybox."])
+    assert judge.judged(limit_of(100), [lost]).verdict == "not measured"
+    assert judge.judged(limit_of(99), [lost]).verdict == "exceeded"
+    assert judge.judged(limit_of(100), [lost, run_of(100)]).verdict == "kept"
+    assert judge.judged(limit_of(99), [lost, run_of(99)]).verdict == "kept"

@@ -9,8 +9,10 @@ from reap.check.records import FIGURES, Measured, Place
 from reap.diff.analyse.difference import totals
 from reap.diff.analyse.joined import Stacks, base_name, stacks_of
 from reap.recording.analyse.calls import MEASURES, Measure
+from reap.recording.analyse.coverage import accepted, coverage
+from reap.recording.analyse.coverage import missing as not_recorded
 from reap.recording.analyse.frames import names
-from reap.recording.analyse.notes import missing
+from reap.recording.analyse.notes import cut, missing
 from reap.recording.analyse.profile import profile
 from reap.recording.analyse.sites import index_of
 from reap.recording.records import PerRequest
@@ -18,8 +20,12 @@ from reap.recording.records import PerRequest
 MOST_PLACES = 3
 
 
-def measured(recording: native.Recording, suppress: Sequence[str]) -> Measured:
-    """All figures. `suppress` are globs of functions whose blocks may be live at exit."""
+def measured(recording: native.Recording, suppress: Sequence[str], accept: Sequence[str] = ()) -> Measured:
+    """All figures.
+
+    `suppress` are globs of functions whose blocks may be live at exit, `accept` of programs that need not be
+    recorded.
+    """
     held, stacks = profile(recording, []), stacks_of(recording)
     live = Live(stacks, suppress)
     figures = {str(measure): found for measure, found in totals(recording, held, stacks).items()}
@@ -33,7 +39,8 @@ def measured(recording: native.Recording, suppress: Sequence[str]) -> Measured:
         figures["bytes-per-mark"] = exactly(held.requests.bytes.max)
         places["allocs-per-mark"] = _phases({each.phase: each.allocations for each in held.requests.phases})
         places["bytes-per-mark"] = _phases({each.phase: each.bytes for each in held.requests.phases})
-    header = recording.header()
+    seen = coverage(recording, cut(recording))
+    assert seen is not None  # noqa: S101 - a check records from inside
     return Measured(
         program=base_name(stacks.program),
         seconds=held.seconds,
@@ -41,7 +48,8 @@ def measured(recording: native.Recording, suppress: Sequence[str]) -> Measured:
         places=places,
         suppressed=live.suppressed,
         notes=missing(recording),
-        complete=header.finished and header.stop_reason == 0 and not recording.damage(),
+        coverage=seen,
+        missing=not_recorded(accepted(seen, accept)),
     )
 
 

@@ -6,9 +6,8 @@ import secrets
 import shlex
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -20,7 +19,7 @@ from reap.check.pytest.plugin import REPORTS, WINDOW
 from reap.check.pytest.window import measured
 from reap.launch import program as programs
 from reap.launch.records import Launch, Outcome
-from reap.recording.record import record
+from reap.recording.record import LostError, record
 
 _LIMITS = {"max_peak": "peak", "max_bytes": "bytes", "max_allocations": "allocations", "max_live": "live"}
 _SIZES = ("peak", "bytes", "live")
@@ -40,11 +39,8 @@ def reports(item: pytest.Item, mark: pytest.Mark) -> list[pytest.TestReport]:
             call = next((each for each in found if each.when == "call"), None)
             if call is None or not call.passed:
                 return found
-            if figures is None:
-                return [
-                    *_without(found, "call"),
-                    _failed(item, "the recording does not have the call of the test"),
-                ]
+            if isinstance(figures, list):
+                return [_unmeasured(item, figures), *(each for each in found if each.when == "teardown")]
             over.append(figures)
             exceeded = {
                 figure: min(run[figure] for run in over)
@@ -59,6 +55,8 @@ def reports(item: pytest.Item, mark: pytest.Mark) -> list[pytest.TestReport]:
                 call.outcome = "failed"
                 call.longrepr = _said(item, exceeded, limits, len(over))
                 return found
+    except LostError as error:
+        return [_unmeasured(item, [str(error)])]
     except ReapError as error:
         return [_failed(item, str(error))]
 
@@ -78,7 +76,7 @@ def _limits_of(mark: pytest.Mark) -> tuple[dict[str, float], int]:
     return {figure: limit(named.get(figure, figure), text).most for figure, text in figures}, runs
 
 
-def _run(item: pytest.Item) -> tuple[list[pytest.TestReport], dict[str, float] | None]:
+def _run(item: pytest.Item) -> tuple[list[pytest.TestReport], dict[str, float] | list[str]]:
     with tempfile.TemporaryDirectory(prefix="reap-pytest-") as name:
         folder = Path(name)
         number = secrets.randbits(32)
@@ -93,9 +91,9 @@ def _run(item: pytest.Item) -> tuple[list[pytest.TestReport], dict[str, float] |
         outcome = record(launch, folder / "test.reap", "full")
         found = _read(item, folder / "reports")
         if not any(each.when == "teardown" for each in found):
-            return [*found, _failed(item, _ended(outcome, folder / "output"))], None
+            return [*found, _failed(item, _ended(outcome, folder / "output"))], []
         passed = any(each.when == "call" and each.passed for each in found)
-        return found, measured(folder / "test.reap", number) if passed else None
+        return found, measured(folder / "test.reap", number) if passed else []
 
 
 def _arguments(item: pytest.Item, folder: Path) -> list[str]:
@@ -126,10 +124,6 @@ def _read(item: pytest.Item, file: Path) -> list[pytest.TestReport]:
     return found
 
 
-def _without(found: Sequence[pytest.TestReport], when: str) -> list[pytest.TestReport]:
-    return [each for each in found if each.when != when]
-
-
 def _ended(outcome: Outcome, output: Path) -> str:
     how = f"ended by {signal_name(outcome.signal)}" if outcome.signal else f"exited with {outcome.exit_code}"
     said = output.read_text(errors="replace")[-_OUTPUT:] if output.exists() else ""
@@ -155,12 +149,18 @@ def _amount(figure: str, value: float) -> str:
     return units.size(value) if figure in _SIZES else units.whole(value)
 
 
-def _failed(item: pytest.Item, text: str) -> pytest.TestReport:
+def _unmeasured(item: pytest.Item, reasons: list[str]) -> pytest.TestReport:
+    """Of its setup: pytest counts it as an error and not as a failure."""
+    said = "\n".join(["reap: not measured, so no limit counts as kept:", *reasons])
+    return _failed(item, said, when="setup")
+
+
+def _failed(item: pytest.Item, text: str, when: Literal["setup", "call"] = "call") -> pytest.TestReport:
     return pytest.TestReport(
         nodeid=item.nodeid,
         location=item.location,
         keywords=dict.fromkeys(item.keywords, 1),
         outcome="failed",
         longrepr=text,
-        when="call",
+        when=when,
     )

@@ -29,8 +29,8 @@ def bound() -> Callable[[int], object]:
     return malloc
 
 
-def measured(file: Path, number: int) -> dict[str, float] | None:
-    """The figures of blocks that were allocated in a window; None where the recording does not have it.
+def measured(file: Path, number: int) -> dict[str, float] | list[str]:
+    """The figures of blocks that were allocated in a window, or why the recording does not have all of it.
 
     `allocations`; `bytes`; `peak`, the most bytes of them in use at once; `live`, the bytes of them that are
     in use when it ends. Memory: 47 bytes an event in the window. Throws ReapError.
@@ -40,9 +40,10 @@ def measured(file: Path, number: int) -> dict[str, float] | None:
     import reap
 
     window = _Window(number)
-    reap.open(file).each_batch(window.take)
+    recording = reap.open(file)
+    recording.each_batch(window.take)
     if not window.ended:
-        return None
+        return ["the recording does not have the call of the test", *recording.missing]
     kept = window.kept
     return figures({name: np.concatenate([each[name] for each in kept]) for name in kept[0]})
 

@@ -6,6 +6,7 @@ from reap.base import units
 from reap.base.text import printable
 from reap.check import words
 from reap.check.records import Check
+from reap.recording.analyse.coverage import sentence
 
 
 @dataclass(frozen=True)
@@ -26,20 +27,32 @@ class CheckView:
 
     headline: str
     paragraph: str
+    coverage: str
+    """A sentence; empty where nothing was recorded."""
     rows: list[Row]
     suppressed: list[tuple[str, str, str]]
 
 
-HEADLINES = ("within budget", "over budget", "not checked")
+HEADLINES = ("within budget", "over budget", "not checked", "not measured")
+
+
+def headline(held: Check) -> str:
+    """One of `HEADLINES`."""
+    kept, over, failed, unmeasured = HEADLINES
+    if held.status:
+        return failed
+    if held.exceeded:
+        return over
+    return unmeasured if held.missing else kept
 
 
 def view(held: Check) -> CheckView:
     """The section's words and figures."""
     said = words.summary(held)
-    headline = HEADLINES[2] if held.status else HEADLINES[1] if held.exceeded else HEADLINES[0]
     return CheckView(
-        headline=headline,
+        headline=headline(held),
         paragraph=f"{said[0].upper()}{said[1:]}.",
+        coverage=f"{sentence(held.coverage)}." if held.coverage else "",
         rows=[
             Row(
                 label=words.LABELS[each.limit.figure],

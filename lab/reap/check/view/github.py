@@ -6,18 +6,25 @@ from reap.check.records import Check, Judged
 
 
 def annotations(held: Check) -> list[str]:
-    """An error for each exceeded limit, where most is allocated; a warning for what is inconclusive."""
+    """An error for each exceeded limit, where most is allocated; else one for all that was not measured.
+
+    What is inconclusive is a warning.
+    """
     title = f"reap check: {held.program}"
     if held.status:
         return [_command("error", {"title": title}, words.summary(held))]
-    return [
+    unmeasured = []
+    if held.missing and not held.exceeded:
+        text = "\n".join([words.summary(held), *held.missing, words.advice(held)])
+        unmeasured = [_command("error", {"title": title}, text)]
+    return unmeasured + [
         _command(
             "error" if each.verdict == "exceeded" else "warning",
             {"title": title, **_where(each)},
             _said(each),
         )
         for each in held.judged
-        if each.verdict != "kept"
+        if each.verdict in ("exceeded", "inconclusive")
     ]
 
 

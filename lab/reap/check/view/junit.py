@@ -8,11 +8,14 @@ from reap.check.records import Check, Judged
 
 
 def junit(held: Check) -> bytes:
-    """The file. A program that failed is an error, an exceeded limit a failure; inconclusive ones pass."""
+    """The file: a limit that is exceeded is a failure, and one that was not measured an error.
+
+    A program that failed is an error, too; inconclusive limits pass.
+    """
     counts = {
         "tests": str(max(len(held.judged), 1)),
         "failures": str(len(held.exceeded)),
-        "errors": str(int(held.status != 0)),
+        "errors": str(int(held.status != 0) + len(held.unmeasured)),
         "time": f"{held.seconds:.3f}",
     }
     suites = Element("testsuites", counts)
@@ -23,14 +26,14 @@ def junit(held: Check) -> bytes:
         said = printable(words.summary(held))
         SubElement(case, "error", {"message": said, "type": "status"}).text = said
     for each in held.judged:
-        _case(suite, classname, each)
+        _case(suite, classname, each, [*held.missing, words.advice(held)])
     if held.notes:
         SubElement(suite, "system-out").text = "\n".join(printable(note) for note in held.notes)
     data: bytes = tostring(suites, encoding="utf-8", xml_declaration=True)
     return data + b"\n"
 
 
-def _case(suite: Element, classname: str, each: Judged) -> None:
+def _case(suite: Element, classname: str, each: Judged, missing: list[str]) -> None:
     case = SubElement(
         suite, "testcase", {"classname": classname, "name": printable(words.name(each.limit)), "time": "0"}
     )
@@ -38,5 +41,8 @@ def _case(suite: Element, classname: str, each: Judged) -> None:
     if each.verdict == "exceeded":
         failure = SubElement(case, "failure", {"message": said, "type": "exceeded"})
         failure.text = "\n".join([said, *(words.place(place, each.limit.figure) for place in each.places)])
+    elif each.verdict == "not measured":
+        error = SubElement(case, "error", {"message": said, "type": "not measured"})
+        error.text = "\n".join(printable(line) for line in missing if line)
     else:
         SubElement(case, "system-out").text = said
