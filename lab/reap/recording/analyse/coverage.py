@@ -89,6 +89,7 @@ def _bypassed(images: list[native.Image]) -> list[Unrecorded]:
 
 
 def name_of(executable: str) -> str:
+    """Name of an executable's file, whether or not it is deleted."""
     return executable.removesuffix(" (deleted)").rpartition("/")[2]
 
 
