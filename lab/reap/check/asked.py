@@ -26,7 +26,7 @@ class Asked:
     update: bool
     suppress: list[str]
     accept: list[str]
-    """Globs of programs that need not be recorded."""
+    """Globs of files that need not be recorded."""
     runs: int
     depth: Depth
     allocator: str | None

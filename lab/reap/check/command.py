@@ -71,7 +71,7 @@ def _limits(verb: Any) -> Any:  # noqa: ANN401 - as click's decorators
     "--accept-unrecorded",
     metavar="GLOB",
     multiple=True,
-    help="Programs that need not be recorded, by the name of their file; may be given again.",
+    help="Programs and libraries that need not be recorded, by the name of their file; may be given again.",
 )
 @click.option(
     "-n",

@@ -92,13 +92,13 @@ def settled(limits: Sequence[Limit], runs: Sequence[Measured]) -> bool:
 
 
 def to_accept(runs: Sequence[Measured]) -> list[str]:
-    """The programs that have to be accepted as not recorded so that the runs count as measured.
+    """The files that have to be accepted as not recorded so that the runs count as measured.
 
     None if that is not enough.
     """
     if any(run.coverage.cut for run in runs):
         return []
-    return sorted({each.program for run in runs if run.missing for each in run.coverage.unrecorded})
+    return sorted({name for run in runs for name in run.to_accept})
 
 
 def notes(

@@ -68,6 +68,8 @@ class Measured(Record):
     coverage: Coverage
     missing: list[str] = []
     """Why the figures are of less than the whole program, a sentence each, without what is accepted."""
+    to_accept: list[str] = []
+    """Files of programs and libraries that have to be accepted so that nothing is missing."""
 
 
 class Judged(Record):

@@ -9,13 +9,13 @@ from reap.check.records import FIGURES, Measured, Place
 from reap.diff.analyse.difference import totals
 from reap.diff.analyse.joined import Stacks, base_name, stacks_of
 from reap.recording.analyse.calls import MEASURES, Measure
-from reap.recording.analyse.coverage import accepted, coverage
+from reap.recording.analyse.coverage import accepted, coverage, matches
 from reap.recording.analyse.coverage import missing as not_recorded
 from reap.recording.analyse.frames import names
 from reap.recording.analyse.notes import cut, missing
 from reap.recording.analyse.profile import profile
 from reap.recording.analyse.sites import index_of
-from reap.recording.records import PerRequest
+from reap.recording.records import PerRequest, UnrecordedAllocator
 
 MOST_PLACES = 3
 
@@ -23,8 +23,8 @@ MOST_PLACES = 3
 def measured(recording: native.Recording, suppress: Sequence[str], accept: Sequence[str] = ()) -> Measured:
     """All figures.
 
-    `suppress` are globs of functions whose blocks may be live at exit, `accept` of programs that need not be
-    recorded.
+    `suppress` are globs of functions whose blocks may be live at exit, `accept` of files: programs and
+    libraries that need not be recorded.
     """
     held, stacks = profile(recording, []), stacks_of(recording)
     live = Live(stacks, suppress)
@@ -41,6 +41,8 @@ def measured(recording: native.Recording, suppress: Sequence[str], accept: Seque
         places["bytes-per-mark"] = _phases({each.phase: each.bytes for each in held.requests.phases})
     seen = coverage(recording, cut(recording))
     assert seen is not None  # noqa: S101 - a check records from inside
+    rest = accepted(seen, accept)
+    allocators = [each for each in held.unrecorded_allocators if not matches(base_name(each.module), accept)]
     return Measured(
         program=base_name(stacks.program),
         seconds=held.seconds,
@@ -49,8 +51,16 @@ def measured(recording: native.Recording, suppress: Sequence[str], accept: Seque
         suppressed=live.suppressed,
         notes=missing(recording),
         coverage=seen,
-        missing=not_recorded(accepted(seen, accept)),
+        missing=[*not_recorded(rest), *(_not_seen(each) for each in allocators)],
+        to_accept=sorted(
+            {each.program for each in rest.unrecorded} | {base_name(each.module) for each in allocators}
+        ),
     )
+
+
+def _not_seen(each: UnrecordedAllocator) -> str:
+    name = base_name(each.module)
+    return f"{name} has functions of {each.allocator}, such as {each.function}, whose calls are not recorded."
 
 
 def _phases(found: dict[str, PerRequest]) -> list[Place]:

@@ -93,9 +93,14 @@ def name_of(executable: str) -> str:
     return executable.removesuffix(" (deleted)").rpartition("/")[2]
 
 
+def matches(name: str, globs: Sequence[str]) -> bool:
+    """Whether a name is one of those that are accepted."""
+    return any(fnmatchcase(name, glob) for glob in globs)
+
+
 def accepted(held: Coverage, globs: Sequence[str]) -> Coverage:
     """The same where it is known and accepted that programs with such names are not recorded."""
-    rest = [each for each in held.unrecorded if not any(fnmatchcase(each.program, glob) for glob in globs)]
+    rest = [each for each in held.unrecorded if not matches(each.program, globs)]
     return msgspec.structs.replace(held, unrecorded=rest)
 
 

@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 namespace {
 
@@ -32,6 +33,7 @@ constexpr const char *kNone = "/nonexistent/program";
 char from[64] = "some bytes";
 char to[64];
 char stack[65536];
+wordexp_t expanded;
 void *block;   // what the thread is to free
 void *aligned; // the same, aligned
 char *page;
@@ -133,6 +135,10 @@ const Call calls[] = {
     {"posix_spawn", [](void *f) { as<int>(f, to, kNone, (void *)nullptr, (void *)nullptr, words, environ); }},
     {"posix_spawnp",
      [](void *f) { as<int>(f, to, kNone, (void *)nullptr, (void *)nullptr, words, environ); }},
+    {"system", [](void *f) { as<int>(f, (const char *)nullptr); }},
+    {"popen", [](void *f) { as<void *>(f, kNone, "neither"); }},
+    {"wordexp", [](void *f) { as<int>(f, "$(none)", &expanded, WRDE_NOCMD); }},
+    {"syscall", [](void *f) { reinterpret_cast<long (*)(long, ...)>(f)(SYS_getppid); }},
     {"pthread_create",
      [](void *f) {
          pthread_t other;
