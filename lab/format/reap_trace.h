@@ -113,6 +113,13 @@ struct reap_file_header {
         char start_phase[REAP_PHASE_BYTES]; /* it opens when a process enters this phase, ... */
         char stop_phase[REAP_PHASE_BYTES];  /* ... and closes at this one; empty: at none */
     } part;                                 /* Of a recording of a part of the run. */
+    struct {
+        uint64_t most_events; /* triage writes every event, too, up to about so many; 0: none */
+        uint64_t events;      /* (atomic) events written, as threads have reported them */
+        uint64_t cost_ns;     /* (atomic) CPU time that this took, by estimate */
+        uint32_t over;        /* (atomic) 1: no longer every event; samples alone are to be used */
+        uint32_t reserved;
+    } exact;
 };
 
 /* Whether calls are recorded now. It opens and closes once, for all processes. */

@@ -74,10 +74,13 @@ class Recorded:
 
 
 def recorded(folder: Path, depth: record.Depth, *argv: str, **options: object) -> Recorded:
-    """Runs a program under the recorder, its output captured; reads what came of it."""
+    """Runs a program under the recorder, its output captured; reads what came of it.
+
+    In triage from samples alone, however few events the program has.
+    """
     path = folder / f"{depth}.reap"
     launch = Launch(argv=list(argv), program=argv[0], **options)
-    outcome = record.record(launch, path, depth, force=True)
+    outcome = record.record(launch, path, depth, force=True, exactly=False)
     return Recorded(outcome, read.read(path), path)
 
 

@@ -115,17 +115,18 @@ NB_MODULE(native, m) {
         "create_trace",
         [](const std::string &path, uint32_t depth, uint32_t clock, uint32_t sampler, uint32_t period_us,
            uint64_t period_bytes, bool stamp_all, bool native_only, uint32_t max_blocks,
-           const std::vector<std::pair<std::string, std::string>> &labels) {
+           uint64_t exact_events, const std::vector<std::pair<std::string, std::string>> &labels) {
             create_trace(path, {depth, clock, sampler, period_us, period_bytes, stamp_all, native_only,
-                                max_blocks, labels});
+                                max_blocks, exact_events, labels});
         },
         "path"_a, "depth"_a, "clock"_a, "sampler"_a, "sampler_period_us"_a, "period_bytes"_a = 0,
-        "stamp_all"_a = false, "native_only"_a = false, "max_blocks"_a = 0,
+        "stamp_all"_a = false, "native_only"_a = false, "max_blocks"_a = 0, "exact_events"_a = 0,
         "labels"_a = std::vector<std::pair<std::string, std::string>>(),
         "Make an empty trace, private to the user; period_bytes fixes the mean gap between sampled "
         "allocations, stamp_all has the time of every event recorded, and not only of some, native_only "
         "leaves "
-        "Python functions out of stacks, from max_blocks on no events are written, labels are (key, value). "
+        "Python functions out of stacks, from max_blocks on no events are written, triage writes up to about "
+        "exact_events events as well, labels are (key, value). "
         "Raises ValueError where these are too long, and OSError; the file must not exist.");
     m.def(
         "set_part",

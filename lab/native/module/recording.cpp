@@ -44,8 +44,8 @@ std::pair<nb::str, uint32_t> moment(const char (&phase)[REAP_PHASE_BYTES], uint3
 struct Image {
     explicit Image(const ImageTotals &totals, const ImageInfo &info = {})
         : image(totals.image), objects(totals.objects), bytes(totals.bytes), frees(totals.frees),
-          threads(totals.threads), in_use(totals.use), counted(totals.counted), pid(info.pid),
-          ppid(info.ppid), parent(info.parent), flags(info.flags), executable(info.executable),
+          threads(totals.threads), in_use(totals.use), most(totals.most), counted(totals.counted),
+          pid(info.pid), ppid(info.ppid), parent(info.parent), flags(info.flags), executable(info.executable),
           provider(info.provider), command(info.command) {}
 
     uint32_t image;
@@ -54,6 +54,7 @@ struct Image {
     uint64_t frees;
     uint32_t threads;
     InUse in_use;
+    MostInUse most;
     Counted counted;
     uint32_t pid;
     uint32_t ppid;
@@ -89,7 +90,12 @@ struct RequestCounts {
 };
 
 using LatencyRow = std::tuple<uint8_t, uint64_t, double, double, double, double>;
-using StackRow = std::tuple<uint32_t, uint32_t, double, double, double, double>;
+using StackRow = std::tuple<uint32_t, uint32_t, double, double, double, double, double, double>;
+
+BlockFile &with_every_event(BlockFile &file) {
+    file.use_every_event();
+    return file;
+}
 
 // A trace that has been read. Everything is computed on construction.
 class Recording {
@@ -98,7 +104,7 @@ class Recording {
               const std::vector<std::string> &allocators,
               const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out, const Folders &folders)
         : file_(path), definitions_(file_), files_(symbols_, file_.began_unix_ns(), folders),
-          names_(definitions_, symbols_, files_), summary_(reap::native::aggregate(file_, definitions_)),
+          names_(definitions_, symbols_, files_), summary_(reap::native::aggregate(with_every_event(file_), definitions_)),
           outside_(read_outside(file_, definitions_, symbols_, context(recorder, allocators, left_out))) {}
 
     [[nodiscard]] Header header() const {
@@ -247,19 +253,23 @@ class Recording {
         return out;
     }
 
-    // (image, stack, objects, bytes, temporary, live at peak) for the `most` stacks with the most objects and
-    // as many of the others with the most bytes; by bytes.
+    // (image, stack, objects, bytes, temporary, live at peak, variance of objects, of bytes) for the `most`
+    // stacks with the most objects and as many of the others with the most bytes; by bytes.
     [[nodiscard]] std::vector<StackRow> stacks(size_t most) const {
         struct Row {
             uint32_t image;
             uint32_t stack;
             const SiteTotals *totals;
+            SiteVariance variance;
         };
         const auto by_bytes = [](const Row &a, const Row &b) { return a.totals->bytes > b.totals->bytes; };
         std::vector<Row> rows;
         for (const ImageTotals &image : summary_.images) {
             for (uint32_t stack = 0; stack < image.sites.size(); ++stack) {
-                if (image.sites[stack].objects > 0) rows.push_back({image.image, stack, &image.sites[stack]});
+                if (image.sites[stack].objects <= 0) continue;
+                const bool sampled = stack < image.variances.size();
+                rows.push_back({image.image, stack, &image.sites[stack],
+                                sampled ? image.variances[stack] : SiteVariance{}});
             }
         }
         // Those with the most objects are kept, too: many small blocks are as telling as few large ones.
@@ -276,7 +286,8 @@ class Recording {
         out.reserve(rows.size());
         for (const Row &row : rows) {
             out.emplace_back(row.image, row.stack, row.totals->objects, row.totals->bytes,
-                             row.totals->temporary, row.totals->at_peak);
+                             row.totals->temporary, row.totals->at_peak, row.variance.objects,
+                             row.variance.bytes);
         }
         return out;
     }
@@ -447,6 +458,14 @@ void bind_totals(const nb::module_ &m) {
         .def_ro("max_objects_variance", &InUse::max_objects_variance)
         .def_ro("max_bytes", &InUse::max_bytes)
         .def_ro("max_bytes_variance", &InUse::max_bytes_variance);
+    nb::class_<Between>(m, "Between", "A number, at least and at most.")
+        .def_ro("low", &Between::low)
+        .def_ro("high", &Between::high);
+    nb::class_<MostInUse>(m, "MostInUse",
+                          "The most that was in use at once, by the order of events that is "
+                          "known; 0 in triage.")
+        .def_ro("objects", &MostInUse::objects)
+        .def_ro("bytes", &MostInUse::bytes);
     nb::class_<Counted>(
         m, "Counted", "The most blocks in use at once, by the counters that samples carry; 0 in full depth.")
         .def_ro("most", &Counted::most, "At any sample.")
@@ -460,6 +479,7 @@ void bind_totals(const nb::module_ &m) {
         .def_ro("threads", &Image::threads,
                 "The most that recorded at once; in triage without those of few calls.")
         .def_ro("in_use", &Image::in_use)
+        .def_ro("most", &Image::most)
         .def_ro("counted", &Image::counted)
         .def_ro("pid", &Image::pid)
         .def_ro("ppid", &Image::ppid)
@@ -470,6 +490,7 @@ void bind_totals(const nb::module_ &m) {
         .def_prop_ro("command", texts_of(&Image::command));
     nb::class_<Summary>(m, "Totals", "All processes together.")
         .def_ro("in_use", &Summary::tree)
+        .def_ro("most", &Summary::most)
         .def_ro("counted", &Summary::counted)
         .def_ro("frees", &Summary::frees)
         .def_ro("failures", &Summary::failures)

@@ -94,6 +94,8 @@ template <class Value>
         ++use.objects;
         use.bytes += event.size;
     }
+    if (bounded_) [[unlikely]]
+        change(image, 1, size);
     image.totals.use.add(block.weight, size);
     const double most = out_.tree.max_objects;
     if (out_.tree.add(block.weight, size)) ++peak_epoch_;
@@ -106,8 +108,31 @@ template <class Value>
     const auto size = static_cast<double>(live.size);
     site(image, live.stack).live_bytes -= live.weight * size;
     remove_size(live.size);
+    if (bounded_) [[unlikely]]
+        change(image, -1, -size);
     image.totals.use.remove(live.weight, size);
     out_.tree.remove(live.weight, size);
+}
+
+// The next event of a stream: it has a stamp, or is one of the open ones.
+inline void Aggregator::visit(ImageState &image, OpenEvents &open, bool stamped) {
+    image.bounds.visit(open, stamped);
+    bounds_.visit(open, stamped);
+    if (stamped) open = {};
+    open_ = stamped ? nullptr : &open;
+}
+
+// So many blocks and bytes more by the event at hand.
+inline void Aggregator::change(ImageState &image, double objects, double bytes) {
+    if (open_ == nullptr) {
+        image.bounds.add(objects, bytes);
+        bounds_.add(objects, bytes);
+        return;
+    }
+    const OpenEvents before = *open_;
+    open_->add(objects, bytes);
+    image.bounds.add(before, *open_);
+    bounds_.add(before, *open_);
 }
 
 inline void Aggregator::remove_size(uint64_t size) {
@@ -177,7 +202,52 @@ void Aggregator::sample(ImageState &image, const Event &event) {
     }
     put_in(image, image.sampled, event,
            {event.size, event.ticks, static_cast<uint32_t>(event.clock), event.stack, event.thread, weight});
+    vary(image.totals, event, weight);
     latency(event, event.call, weight);
+}
+
+// What a sample adds to the variances of its site.
+void Aggregator::vary(ImageTotals &totals, const Event &event, double weight) const {
+    const uint32_t stack = make_room(totals, event.stack);
+    if (stack >= totals.variances.size()) totals.variances.resize(totals.sites.size());
+    const double variance = weight * weight - weight;
+    const auto size = static_cast<double>(event.size);
+    totals.variances[stack].objects += variance;
+    totals.variances[stack].bytes += variance * size * size;
+}
+
+// What samples estimate adds up to what was counted: a ratio estimate has less variance, and no part of it is
+// more than the whole.
+void Aggregator::scale_to_counts() {
+    double objects = 0;
+    double bytes = 0;
+    double counted_objects = 0;
+    double counted_bytes = 0;
+    for (const ImageState &image : states_) {
+        counted_objects += static_cast<double>(image.totals.objects);
+        counted_bytes += static_cast<double>(image.totals.bytes);
+        for (const SiteTotals &site : image.totals.sites) {
+            objects += site.objects;
+            bytes += site.bytes;
+        }
+    }
+    Scale &scale = out_.scale;
+    scale = {objects > 0 ? counted_objects / objects : 1, bytes > 0 ? counted_bytes / bytes : 1};
+    for (ImageState &image : states_) {
+        for (SiteTotals &site : image.totals.sites) {
+            site.objects *= scale.objects;
+            site.temporary *= scale.objects;
+            site.bytes *= scale.bytes;
+        }
+        for (SiteVariance &variance : image.totals.variances) {
+            variance.objects *= scale.objects * scale.objects;
+            variance.bytes *= scale.bytes * scale.bytes;
+        }
+    }
+    for (double &lived : out_.lifetime_objects) lived *= scale.objects;
+    for (double &lived : out_.lifetime_bytes) lived *= scale.bytes;
+    out_.immortal_objects *= scale.objects;
+    out_.immortal_bytes *= scale.bytes;
 }
 
 void Aggregator::sample_end(ImageState &image, const Event &event) {
@@ -209,6 +279,7 @@ void Aggregator::handle(EventStream &stream, std::span<const Event> events) {
     ImageState &image = states_[stream.place];
     const uint32_t thread = stream.thread();
     if (thread >= image.last.size()) image.last.resize(thread + size_t{1});
+    if (bounded_ && thread >= image.open.size()) image.open.resize(thread + size_t{1});
     uint32_t last = image.last[thread];
     uint64_t allocations = 0;
     uint64_t frees = 0;
@@ -217,6 +288,7 @@ void Aggregator::handle(EventStream &stream, std::span<const Event> events) {
     for (const Event &event : events) {
         if (image.live.large()) fetch_ahead(image.live, &event, end);
         if (event.ticks > out_.last_ticks) out_.last_ticks = event.ticks;
+        if (bounded_) visit(image, image.open[thread], !event.follows);
         if (event.what == What::Free) {
             const bool counts = free(image, event, last);
             frees += counts ? 1 : 0;
@@ -264,6 +336,7 @@ void Aggregator::image_ended(ImageState &image) {
     image.live.each(immortal);
     image.sampled.each(immortal);
     out_.tree.remove(image.totals.use);
+    bounds_.remove(image.bounds);
     image.totals.use.remove(InUse(image.totals.use)); // keeps the peaks
     for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) {
         SiteTotals &from = site(image, stack);
@@ -407,16 +480,29 @@ bool Aggregator::take(const std::vector<EventStream *> &streams, uint64_t horizo
         [this](EventStream &stream) {
             stream.ended = true;
             ImageState &image = states_[stream.place];
+            if (bounded_ && stream.thread() < image.open.size()) {
+                image.bounds.end(image.open[stream.thread()]);
+                bounds_.end(image.open[stream.thread()]);
+            }
             if (--image.streams == 0) image_ended(image);
         });
 }
 
 Summary Aggregator::finish() {
+    // Counters of a ring are of the whole run, those of an attached recording estimates.
+    if (out_.depth == REAP_DEPTH_TRIAGE && file_.header().attached == 0 && !file_.is_ring())
+        scale_to_counts();
     out_.counted = counted_.of_all();
+    const auto most = [this](const InUseBounds &bounds, const InUse &use) {
+        const MostInUse known{{use.max_objects, use.max_objects}, {use.max_bytes, use.max_bytes}};
+        return bounded_ ? bounds.most() : known;
+    };
+    out_.most = most(bounds_, out_.tree);
     const std::vector<Counted> counted = counted_.of_each(states_.size());
     for (size_t place = 0; place < states_.size(); ++place) {
         ImageState &image = states_[place];
         image.totals.counted = counted[place];
+        image.totals.most = most(image.bounds, image.totals.use);
         // A process without events has no site; of the others each was looked at when they ended.
         for (uint32_t stack = 0; stack < image.totals.sites.size(); ++stack) site(image, stack);
         out_.images.push_back(std::move(image.totals));
@@ -454,6 +540,26 @@ uint64_t request_quantile(const std::vector<uint64_t> &bins, uint64_t most, doub
     return 0;
 }
 
+namespace {
+
+// Latencies of a recording that has every event: those of its samples, which have nothing else to say.
+void read_latencies(BlockFile &file, Aggregator &all) {
+    const std::vector<std::unique_ptr<EventStream>> streams = event_streams(file, EventStream::Of::Samples);
+    std::map<std::pair<uint32_t, uint64_t>, double> weights; // by image and address
+    merge(streams, [&](const EventStream &stream, const Event &event) {
+        const auto block = std::pair(stream.image(), event.address);
+        if (event.what == What::Sample) {
+            if (event.period == 0) return;
+            weights[block] = event.weight();
+            all.latency(event, event.call, event.weight());
+        } else if (const auto known = weights.extract(block); !known.empty() && event.duration > 0) {
+            all.latency(event, REAP_CALL_FREE, known.mapped());
+        }
+    });
+}
+
+} // namespace
+
 Summary aggregate(BlockFile &file, const Definitions &definitions) {
     Aggregator all(file, definitions);
     all.read_counts();
@@ -461,11 +567,13 @@ Summary aggregate(BlockFile &file, const Definitions &definitions) {
     const std::vector<std::unique_ptr<EventStream>> streams = event_streams(file);
     std::vector<EventStream *> pointers;
     pointers.reserve(streams.size());
+    if (streams.size() > 1) all.bound();
     for (const auto &stream : streams) {
         all.begin(*stream);
         pointers.push_back(stream.get());
     }
     all.take(pointers, kNoLimit, kNoLimit);
+    if (file.is_exact()) read_latencies(file, all);
     return all.finish();
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "totals/bounds.h"
 #include "totals/counted.h"
 #include "totals/statistics.h"
 #include "trace/block_file.h"
@@ -26,6 +27,18 @@ struct SiteTotals {
     double at_peak = 0; // live bytes when the whole tree used most
     double at_exit = 0; // bytes that its process had not freed when it ended
     uint64_t epoch = 0; // the peak that `at_peak` belongs to
+};
+
+// Variances of the estimates of a site, in triage.
+struct SiteVariance {
+    double objects = 0;
+    double bytes = 0;
+};
+
+// By what sums over samples are multiplied, so that they add up to what was counted.
+struct Scale {
+    double objects = 1;
+    double bytes = 1;
 };
 
 // Allocations by their size: one by one below REAP_EXACT_SIZES, else in bins.
@@ -74,8 +87,10 @@ struct ImageTotals {
     uint64_t bytes = 0;
     uint64_t frees = 0;
     InUse use;
+    MostInUse most;
     Counted counted;
-    std::vector<SiteTotals> sites; // by frame id
+    std::vector<SiteTotals> sites;       // by frame id
+    std::vector<SiteVariance> variances; // the same, of those that were sampled
 };
 
 inline constexpr size_t kLifetimeBins = 48; // bin k: 2^k to 2^(k+1) ns; bin 0 from 0
@@ -87,9 +102,11 @@ struct Summary {
     uint64_t last_ticks = 0;
     uint64_t events = 0;
     uint64_t samples = 0;
+    Scale scale; // 1 in full depth
 
     std::vector<ImageTotals> images;
     InUse tree;
+    MostInUse most;
     Counted counted;
     BySize by_size;
     // The same places, exact sizes before bins; in full depth alone.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +22,10 @@ class Aggregator {
     void read_counts();
     void read_requests();
 
+    // Of full depth, has the most in use between bounds: where several streams have events without a stamp.
+    // Without it their order is taken to be known.
+    void bound() noexcept { bounded_ = out_.depth == REAP_DEPTH_FULL; }
+
     // A stream whose events are to be taken.
     void begin(EventStream &stream);
     // Takes the events of these streams as `merge_runs` does. What an image has in use is removed behind the
@@ -35,6 +40,9 @@ class Aggregator {
         for (const ImageState &image : states_) visit(image.totals.image, image.totals.sites);
     }
 
+    // A sampled call took so long; of those that are taken it is known.
+    void latency(const Event &event, uint8_t call, double weight);
+
     // Everything; nothing may be taken after it.
     Summary finish();
 
@@ -43,9 +51,11 @@ class Aggregator {
         ImageTotals totals;
         LiveTable<Live> live;
         LiveTable<SampledLive> sampled;
-        uint32_t streams = 0;       // still to be read
-        uint32_t allocations = 0;   // in full depth: how many so far
-        std::vector<uint32_t> last; // by thread: the ordinal of its last allocation, 0 before it
+        uint32_t streams = 0;        // still to be read
+        uint32_t allocations = 0;    // in full depth: how many so far
+        std::vector<uint32_t> last;  // by thread: the ordinal of its last allocation, 0 before it
+        std::deque<OpenEvents> open; // by thread
+        InUseBounds bounds;
     };
 
     void handle(EventStream &stream, std::span<const Event> events);
@@ -62,6 +72,8 @@ class Aggregator {
     void freed(ImageState &image, LiveTable<Value> &table, const Event &event, const Value &live,
                bool temporary);
     void remove_size(uint64_t size);
+    void visit(ImageState &image, OpenEvents &open, bool stamped);
+    void change(ImageState &image, double objects, double bytes);
     void image_ended(ImageState &image);
     SiteTotals &site(ImageState &image, uint32_t stack);
     SizeInUse &size_in_use(uint64_t size);
@@ -70,7 +82,8 @@ class Aggregator {
     [[nodiscard]] bool counts_blocks_in_use() const noexcept {
         return file_.header().attached == 0 && !file_.part().begins_late();
     }
-    void latency(const Event &event, uint8_t call, double weight);
+    void vary(ImageTotals &totals, const Event &event, double weight) const;
+    void scale_to_counts();
     size_t place_of(uint32_t image);
 
     BlockFile &file_;
@@ -81,6 +94,9 @@ class Aggregator {
     uint64_t peak_epoch_ = 0;   // of bytes
     uint64_t number_epoch_ = 0; // of blocks
     CountedBlocks counted_;
+    bool bounded_ = false;
+    InUseBounds bounds_;
+    OpenEvents *open_ = nullptr; // of the stream of the event at hand, if that has no stamp
     double ns_per_tick_ = 1;
 };
 

@@ -30,7 +30,7 @@ class Slicer {
     Slicer(const Definitions &definitions, const Summary &summary, const CallTree &tree,
            std::span<const uint32_t> groups, uint32_t count)
         : definitions_(definitions), tree_(tree), groups_(groups), count_(std::max(count, 1u)),
-          start_(summary.start_ticks) {
+          scale_(summary.scale), start_(summary.start_ticks) {
         const uint64_t whole = summary.last_ticks > start_ ? summary.last_ticks - start_ : 0;
         out_.width = whole / count_ + 1;
         end_ = end_of(0);
@@ -228,9 +228,9 @@ class Slicer {
             Entry &entry = current(place);
             if (entry.objects == 0 && entry.temporary == 0 && entry.high == 0) continue;
             auto &values = add_row(slice_, entry).values;
-            values[CallTree::kAllocations].back() = entry.objects;
-            values[CallTree::kBytes].back() = entry.bytes;
-            values[CallTree::kTemporary].back() = entry.temporary;
+            values[CallTree::kAllocations].back() = entry.objects * scale_.objects;
+            values[CallTree::kBytes].back() = entry.bytes * scale_.bytes;
+            values[CallTree::kTemporary].back() = entry.temporary * scale_.objects;
             values[CallTree::kAtPeak].back() = std::max(entry.high, 0.0);
             entry.objects = entry.bytes = entry.temporary = 0;
         }
@@ -243,6 +243,7 @@ class Slicer {
     const CallTree &tree_;
     std::span<const uint32_t> groups_;
     uint32_t count_;
+    Scale scale_;
     uint64_t start_;
     uint64_t end_ = 0; // of the slice
     uint32_t slice_ = 0;

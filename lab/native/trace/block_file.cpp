@@ -133,6 +133,12 @@ void BlockFile::add_block(const BlockInfo &block) {
     }
 }
 
+// Not where events are missing: a thread stopped, or the space of old blocks was returned.
+bool BlockFile::is_exact() const noexcept {
+    return header_.exact.most_events != 0 && header_.exact.over == 0 && header_.attached == 0 &&
+           header_.stop_reason == REAP_STOP_NONE && !is_ring();
+}
+
 void BlockFile::find_new_blocks() {
     file_.measure();
     read_header();

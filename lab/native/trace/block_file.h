@@ -55,6 +55,13 @@ class BlockFile {
     [[nodiscard]] const RunPart &part() const noexcept { return part_; }
     // When the run began, in nanoseconds since 1970: before any part of it that the trace is of.
     [[nodiscard]] uint64_t began_unix_ns() const noexcept { return began_unix_ns_; }
+    // Whether a triage recording has every event, as of a program that has few.
+    [[nodiscard]] bool is_exact() const noexcept;
+    // Has `header()` say that such a recording is one of full depth, as all that reads events then gives its
+    // figures. Not for a file that grows, where it may become wrong.
+    void use_every_event() noexcept {
+        if (is_exact()) header_.depth = REAP_DEPTH_FULL;
+    }
     // Whether old blocks are taken out of it: those of a thread may have gaps.
     [[nodiscard]] bool is_ring() const noexcept {
         return header_.part.ring_ticks != 0 || header_.part.ring_blocks != 0;

@@ -209,6 +209,7 @@ void EventStream::decode_batch() {
             in = RecordReader();
             break;
         }
+        if (is_short == samples_) continue; // not what is wanted
         if (has_no_stamp(tag)) {
             untimed += made;
         } else if (untimed != 0) {

@@ -15,10 +15,21 @@ namespace reap::native {
 // Holds one block in memory at a time, from its first event to its last.
 class EventStream {
   public:
-    // Reads the EVENTS blocks of one thread that are added to `blocks()`, the first of which is `first`.
+    // What is read of blocks that may have both.
+    enum class Of : uint8_t { Events, Samples };
+
+    // Reads the EVENTS blocks of one thread that are added to `blocks()`, the first of which is `first`:
+    // samples in triage, and every event in full depth, as the file's header says.
     EventStream(BlockFile &file, const BlockInfo &first, BlockReader::File state = BlockReader::File::Whole)
-        : file_(file), first_(first), blocks_(file, state) {
+        : EventStream(file, first, state, of(file)) {}
+    EventStream(BlockFile &file, const BlockInfo &first, BlockReader::File state, Of what)
+        : file_(file), first_(first), blocks_(file, state), samples_(what == Of::Samples) {
         blocks_.add(first);
+    }
+
+    // What a file's figures come from.
+    static Of of(const BlockFile &file) noexcept {
+        return file.header().depth == REAP_DEPTH_FULL ? Of::Events : Of::Samples;
     }
 
     [[nodiscard]] uint32_t image() const noexcept { return first_.head.image; }
@@ -68,6 +79,7 @@ class EventStream {
     BlockFile &file_;
     const BlockInfo &first_;
     BlockReader blocks_;
+    bool samples_;             // these are read, and not every event
     std::vector<Event> batch_; // those from begin_ to end_ wait
     size_t begin_ = 0;
     size_t end_ = 0;

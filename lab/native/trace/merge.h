@@ -17,13 +17,13 @@
 namespace reap::native {
 
 // One stream for each thread that recorded events.
-inline std::vector<std::unique_ptr<EventStream>> event_streams(BlockFile &file) {
+inline std::vector<std::unique_ptr<EventStream>> event_streams(BlockFile &file, EventStream::Of what) {
     std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<EventStream>> threads;
     for (const BlockInfo &block : file.blocks()) {
         if (block.head.kind != REAP_BLOCK_EVENTS) continue;
         auto &stream = threads[{block.head.image, block.head.thread}];
         if (stream == nullptr) {
-            stream = std::make_unique<EventStream>(file, block);
+            stream = std::make_unique<EventStream>(file, block, BlockReader::File::Whole, what);
         } else {
             stream->blocks().add(block);
         }
@@ -32,6 +32,10 @@ inline std::vector<std::unique_ptr<EventStream>> event_streams(BlockFile &file) 
     streams.reserve(threads.size());
     for (auto &[who, stream] : threads) streams.push_back(std::move(stream));
     return streams;
+}
+
+inline std::vector<std::unique_ptr<EventStream>> event_streams(BlockFile &file) {
+    return event_streams(file, EventStream::of(file));
 }
 
 inline constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();

@@ -136,6 +136,7 @@ void create_trace(const std::string &path, const TraceOptions &options) {
     header.stamp_all = options.stamp_all ? 1 : 0;
     header.native_only = options.native_only ? 1 : 0;
     header.max_blocks = options.max_blocks;
+    header.exact.most_events = options.exact_events;
     header.sampler = options.sampler;
     header.sampler_period_us = options.sampler_period_us;
     header.ticks_per_second = ticks_per_second(options.clock);

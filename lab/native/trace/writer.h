@@ -19,6 +19,7 @@ struct TraceOptions {
     bool stamp_all = false;    // where the time of each event matters, and not only their order
     bool native_only = false;  // leave Python functions out of stacks
     uint32_t max_blocks = 0;   // no events behind so many blocks; 0: no limit
+    uint64_t exact_events = 0; // triage writes about so many events, too; 0: none
     std::vector<std::pair<std::string, std::string>> labels; // without zero bytes
 };
 

@@ -56,6 +56,7 @@ void Image::start(uint32_t flags) noexcept {
     }
     guard_lost_pages(trace_);
     full_ = trace_.depth() == REAP_DEPTH_FULL;
+    exactly_ = !full_ && trace_.exactness().holds();
     if (trace_.stamps_all()) threading_ = Threading::Several;
     clock_ = trace_.clock();
     first_period_ = Period(trace_.period_bytes());
@@ -155,13 +156,51 @@ void Image::enter(ThreadState &thread) noexcept {
     thread.random = Random(thread.last_sample ^ static_cast<uint64_t>(thread.tid) << 32);
     if (full_) {
         thread.budget = -1;
-        thread.all = true;
-        if (thread.takes_over) note_takeover(thread);
+        thread.writes = Writes::Events;
     } else {
         thread.budget = gap(thread.random, thread.period.bytes());
         thread.sampled_until += thread.budget;
-        thread.mask = WatchList::kMask;
+        exactly() ? begin_exactly(thread) : end_exactly(thread);
     }
+    if (thread.takes_over && thread.writes != Writes::Samples) note_takeover(thread);
+}
+
+// All its calls take the slow paths.
+void Image::begin_exactly(ThreadState &thread) noexcept {
+    thread.writes = Writes::Both;
+    thread.exact = 0;
+    thread.mask = 0;
+    thread.paid = thread.events_so_far();
+}
+
+// The fast paths of triage, from now on.
+void Image::end_exactly(ThreadState &thread) noexcept {
+    thread.writes = Writes::Samples;
+    thread.exact = thread.sizes;
+    thread.mask = WatchList::kMask;
+}
+
+// Reports what the thread wrote since it did so last; whether every event is still written.
+bool Image::report(ThreadState &thread) noexcept {
+    const uint64_t events = thread.events_so_far();
+    const uint64_t fresh = events > thread.paid ? events - thread.paid : 0;
+    thread.paid = events;
+    const uint64_t frames = __atomic_exchange_n(&frames_, 0, __ATOMIC_RELAXED);
+    const uint64_t elapsed = to_ns(now() - trace_.start_ticks());
+    const uint64_t walked = thread.walked;
+    thread.walked = 0;
+    const uint64_t cost =
+        fresh * Exactness::kEventNs + walked * Exactness::kWalkNs + frames * Exactness::kFrameNs;
+    const bool goes_on = trace_.exactness().report(fresh, cost, elapsed);
+    if (!goes_on) __atomic_store_n(&exactly_, false, __ATOMIC_RELAXED);
+    return goes_on;
+}
+
+bool Image::renew_exactness(ThreadState &thread) noexcept {
+    // A first event is not reported: few processes write many, and their children need not map the header.
+    if (exactly() && (thread.events.is_new() || report(thread))) return begin_event(thread) != nullptr;
+    end_exactly(thread);
+    return false;
 }
 
 // A value that is not null makes the key's destructor run when the thread ends.
@@ -186,7 +225,7 @@ void Image::retire(ThreadState &thread) noexcept {
     leave_requests(thread);
     thread.counts_block = nullptr;
     thread.counts = static_cast<reap_counts *>(map_private(sizeof(reap_counts)));
-    thread.exact = REAP_EXACT_SIZES;
+    thread.sizes = REAP_EXACT_SIZES;
     thread.counts_large = true;
     disable(thread);
 }
@@ -211,7 +250,7 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         thread.events = handed.events;
         thread.events.need_stamp(); // some time may have passed since
         thread.number = handed.number;
-        thread.exact = handed.exact;
+        thread.sizes = handed.sizes;
         thread.counts_large = handed.counts_large;
         thread.sampled_until = static_cast<int64_t>(handed.clock);
         // One that has ended borrows what it has just handed on.
@@ -223,12 +262,12 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
         thread.sampled_until = 0;
-        thread.counts_block = add_counts(owner(thread), thread.exact, thread.counts_large);
+        thread.counts_block = add_counts(owner(thread), thread.sizes, thread.counts_large);
         if (thread.counts_block == nullptr) return false;
     }
     thread.owner = AddressOwners::tag_of(thread.number);
     // Where recording begins when there are threads already, it was never known whether there are.
-    if (full_ && thread.number != 0 && threading_ == Threading::Unknown) see_threads();
+    if ((full_ || exactly()) && thread.number != 0 && threading_ == Threading::Unknown) see_threads();
     thread.counts = reinterpret_cast<reap_counts *>(TraceFile::payload(thread.counts_block));
     return true;
 }
@@ -246,11 +285,11 @@ size_t sizes_within(uint32_t bytes) noexcept {
 } // namespace
 
 // Allocates the counters of the smallest sizes. The pages of other sizes are allocated on demand.
-reap_block_header *Image::add_counts(const Owner &owner, size_t &exact, bool &large) noexcept {
+reap_block_header *Image::add_counts(const Owner &owner, size_t &sizes, bool &large) noexcept {
     uint32_t room = kBySize + sizeof(uint64_t);
     reap_block_header *const block = trace_.add_block(REAP_BLOCK_COUNTS, owner, 0, owner.began, room);
     if (block == nullptr) return nullptr;
-    exact = sizes_within(room);
+    sizes = sizes_within(room);
     large = room >= sizeof(reap_counts);
     TraceFile::commit(block, sizeof(reap_counts));
     return block;
@@ -262,7 +301,7 @@ bool Image::add_first_block(uint32_t tid) noexcept {
     Handover first{};
     first.number = threads_++;
     const Owner owner = {pid_, tid, process_start_, number_, first.number, began_};
-    reap_block_header *const block = add_counts(owner, first.exact, first.counts_large);
+    reap_block_header *const block = add_counts(owner, first.sizes, first.counts_large);
     if (block == nullptr) return false;
     definitions_.begin_within(TraceFile::payload(block) + offsetof(reap_counts, definitions),
                               REAP_INNER_DEFINITIONS_BYTES, REAP_BLOCK_DEFINITIONS, process());
@@ -279,13 +318,14 @@ bool Image::count_more_sizes(ThreadState &thread, size_t size) noexcept {
     const size_t end = (REAP_BLOCK_HEADER_BYTES + last + kPage - 1) & ~(kPage - 1);
     const auto until = static_cast<uint32_t>(end - REAP_BLOCK_HEADER_BYTES);
     const auto from = static_cast<uint32_t>(large ? offsetof(reap_counts, large_objects)
-                                                  : kBySize + thread.exact * sizeof(uint64_t));
+                                                  : kBySize + thread.sizes * sizeof(uint64_t));
     if (thread.counts_block == nullptr || !trace_.allocate_pages(thread.counts_block, from, until)) {
         if (trace_.in_sandbox()) trace_.record_stop(REAP_STOP_SANDBOX, 0);
         return false;
     }
     if (large || until >= sizeof(reap_counts)) thread.counts_large = true;
-    if (!large) thread.exact = sizes_within(until);
+    if (!large) thread.sizes = sizes_within(until);
+    if (thread.writes != Writes::Both) thread.exact = thread.sizes;
     return true;
 }
 
@@ -295,9 +335,14 @@ void Image::enter_sandbox(ThreadState &thread, bool strict) noexcept {
     if (!trace_.in_sandbox()) {
         stop_timer_sampler();
         disable_stack_probing();
+        if (exactly()) { // there is no space for every event
+            trace_.exactness().end();
+            __atomic_store_n(&exactly_, false, __ATOMIC_RELAXED);
+            if (thread.writes == Writes::Both) end_exactly(thread);
+        }
         thread.events.allocate_whole_block(trace_);
         if (thread.counts_block != nullptr) {
-            if (thread.exact < REAP_EXACT_SIZES) count_more_sizes(thread, REAP_EXACT_SIZES - 1);
+            if (thread.sizes < REAP_EXACT_SIZES) count_more_sizes(thread, REAP_EXACT_SIZES - 1);
             if (!thread.counts_large) count_more_sizes(thread, REAP_EXACT_SIZES);
         }
         const LockGuard guard(definitions_lock_);
@@ -346,7 +391,7 @@ void Image::leave(ThreadState &thread) noexcept {
 bool Image::may_lend(const ThreadState &thread) const noexcept {
     constexpr uint8_t kFewCalls = 8;
     // Not in a part of the run, where a thread may have to wait.
-    const bool lending = state_ == State::Running && !full_ && !is_part_ && !thread.busy;
+    const bool lending = state_ == State::Running && !full_ && !exactly() && !is_part_ && !thread.busy;
     const bool begins = thread.phase == Phase::Fresh && thread.borrowed_calls < kFewCalls;
     return lending && (begins || thread.phase == Phase::Ended);
 }
@@ -371,6 +416,7 @@ void Image::take_back(ThreadState &thread, Phase before) noexcept {
 
 // The thread's counters become available to others; it has none then.
 void Image::hand_on(ThreadState &thread, uint64_t clock) noexcept {
+    if (thread.writes == Writes::Both) report(thread);
     reap_counts *const counts = thread.counts;
     reap_block_header *const place = thread.counts_block;
     thread.budget = 0;
@@ -381,7 +427,7 @@ void Image::hand_on(ThreadState &thread, uint64_t clock) noexcept {
         if (counts != nullptr) munmap(counts, sizeof(reap_counts));
         return;
     }
-    *Handover::of(place) = {thread.events,       clock,       thread.exact, thread.number,
+    *Handover::of(place) = {thread.events,       clock,       thread.sizes, thread.number,
                             thread.counts_large, thread.full, nullptr};
     thread.full = nullptr;
     thread.events.forget();
@@ -410,7 +456,7 @@ uint8_t *Image::begin_event_slow(ThreadState &thread) noexcept {
     uint8_t *out = thread.events.begin(trace_, REAP_BLOCK_EVENTS, owner(thread), kMaxHotBytes);
     if (out == nullptr) {
         has_ended() ? retire(thread) : disable(thread);
-    } else if (full_ && thread.events.begins_block()) {
+    } else if (thread.writes != Writes::Samples && thread.events.begins_block()) {
         if (thread.full == nullptr) thread.full = static_cast<FullDepth *>(map_private(sizeof(FullDepth)));
         if (thread.full != nullptr) memset(thread.full->stack_places, 0, sizeof thread.full->stack_places);
     }
@@ -449,7 +495,7 @@ void Image::disable(ThreadState &thread) noexcept {
     }
     // The fast paths keep counting. In triage the counters are still in the trace and stay exact.
     thread.budget = INT64_MAX / 2;
-    thread.mask = WatchList::kMask;
+    end_exactly(thread);
 }
 
 uint64_t Image::period_floor() const noexcept {
@@ -466,7 +512,9 @@ uint32_t Image::define_edge(uint32_t parent, uint64_t address) noexcept {
     uint32_t id = stacks_.find(parent, address);
     if (id != 0) return id;
     id = stacks_.add(parent, address);
-    if (id != 0) define_frame(id, address, parent);
+    if (id == 0) return 0;
+    if (exactly()) __atomic_fetch_add(&frames_, 1, __ATOMIC_RELAXED);
+    define_frame(id, address, parent);
     return id;
 }
 

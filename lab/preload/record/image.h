@@ -82,6 +82,14 @@ class Image {
     // Writes that the events from here on are of `thread`, and those before of one that has ended.
     REAP_COLD void note_takeover(ThreadState &thread) noexcept;
 
+    // Whether every event is written in triage, too, as far as this process knows.
+    [[nodiscard]] bool exactly() const noexcept { return __atomic_load_n(&exactly_, __ATOMIC_RELAXED); }
+
+    // Space for an event of a thread that writes both; false where it no longer does.
+    bool goes_on_exactly(ThreadState &thread) noexcept {
+        return likely(thread.events.has_room(kMaxHotBytes)) || renew_exactness(thread);
+    }
+
     // Space for an event of `thread`; on null the thread is disabled.
     uint8_t *begin_event(ThreadState &thread) noexcept {
         return likely(thread.events.has_room(kMaxHotBytes)) ? thread.events.cursor()
@@ -162,6 +170,10 @@ class Image {
 
   private:
     REAP_COLD uint8_t *begin_event_slow(ThreadState &thread) noexcept;
+    REAP_COLD bool renew_exactness(ThreadState &thread) noexcept;
+    bool report(ThreadState &thread) noexcept;
+    static void begin_exactly(ThreadState &thread) noexcept;
+    static void end_exactly(ThreadState &thread) noexcept;
     void start(uint32_t flags) noexcept;
     void expect_end(ThreadState &thread) noexcept;
     void hand_on(ThreadState &thread, uint64_t clock) noexcept;
@@ -183,7 +195,7 @@ class Image {
     void define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept;
     bool acquire_counts(ThreadState &thread) noexcept;
     bool add_first_block(uint32_t tid) noexcept;
-    reap_block_header *add_counts(const Owner &owner, size_t &exact, bool &large) noexcept;
+    reap_block_header *add_counts(const Owner &owner, size_t &sizes, bool &large) noexcept;
     void leave_requests(ThreadState &thread) noexcept;
     [[nodiscard]] Owner owner(const ThreadState &thread) const noexcept;
     [[nodiscard]] Owner process() const noexcept;
@@ -201,7 +213,8 @@ class Image {
     }
     [[nodiscard]] bool needs_no_stamp_among_threads(const ThreadState &thread, const void *address,
                                                     size_t size) const noexcept {
-        return size < kAlwaysStamped && owners_.owns(thread.owner, address);
+        return size < kAlwaysStamped && thread.events.may_skip_among_threads() &&
+               owners_.owns(thread.owner, address);
     }
 
     // Unknown until the C library has been initialised. As Several where every event is to have a stamp.
@@ -219,6 +232,7 @@ class Image {
     static constexpr size_t kMaxFrames = kMostKnownFrames;
     static constexpr size_t kMaxPath = 4096;
     bool full_ = false;
+    bool exactly_ = false; // (atomic) see Exactness; false for good once another process has ended it
     bool is_part_ = false;
     bool by_timer_ = false; // a timer samples; this and the period are kept here since a forked child
     Period first_period_;   // would have to map the trace's header to read them
@@ -235,6 +249,7 @@ class Image {
     uint64_t fork_tick_ = 0; // boot ticks at the beginning of a fork; 0: no fork in progress
     uint64_t began_ = 0;     // ticks
     uint32_t threads_ = 0;
+    uint32_t frames_ = 0; // (atomic) defined since the latest report to Exactness
 
     char socket_[2 * REAP_SOCKET_NAME + 1] = {}; // the launcher's: see REAP_SOCKET_ENV
     FutexLock start_lock_;

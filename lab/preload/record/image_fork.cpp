@@ -52,6 +52,8 @@ void Image::before_fork() noexcept {
     idle_lock_.lock();
     requests_.before_fork();
     if (state_ != State::Running) return;
+    if (exactly() && !trace_.exactness().report(0, Exactness::kForkNs, to_ns(now() - trace_.start_ticks())))
+        __atomic_store_n(&exactly_, false, __ATOMIC_RELAXED);
     trace_.before_fork();
     fork_tick_ = trace_.in_sandbox() ? 0 : boot_ticks();
 }

@@ -44,6 +44,11 @@ void count_free(ThreadState &thread, reap_call call) noexcept {
     });
 }
 
+// False for nearly all blocks that are not watched.
+bool may_be_watched(const void *pointer) noexcept {
+    return WatchList::filter[WatchList::slot(pointer, WatchList::kMask)] != 0;
+}
+
 // For request counts: an allocation call has returned.
 void count_block(ThreadState &thread, size_t size, bool succeeded) noexcept {
     if (succeeded) {
@@ -55,7 +60,7 @@ void count_block(ThreadState &thread, size_t size, bool succeeded) noexcept {
 
 REAP_COLD void count_size(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
     // A process that uses few sizes has few pages of counters.
-    const bool ready = size < REAP_EXACT_SIZES ? size < thread.exact : thread.counts_large;
+    const bool ready = size < REAP_EXACT_SIZES ? size < thread.sizes : thread.counts_large;
     on_counts(thread, [=, &thread](reap_counts &counts) {
         if (!ready && succeeded && count_rare(counts, size)) {
             if (call != REAP_CALL_MALLOC) ++counts.calls[call];
@@ -70,7 +75,7 @@ REAP_COLD void count_size(ThreadState &thread, reap_call call, size_t size, bool
 uint64_t allocations(const ThreadState &thread) noexcept {
     const reap_counts &counts = *thread.counts;
     uint64_t sum = 0;
-    for (size_t size = 0; size < thread.exact; ++size) sum += counts.by_size[size];
+    for (size_t size = 0; size < thread.sizes; ++size) sum += counts.by_size[size];
     for (const reap_rare &rare : counts.rare) sum += rare.objects;
     if (!thread.counts_large) return sum;
     for (const uint64_t count : counts.large_objects) sum += count;
@@ -130,7 +135,7 @@ void record_free(ThreadState &thread, reap_call call, const void *pointer) noexc
     if (unlikely(out == nullptr)) return count_free(thread, call); // recording stopped with this event
     if (likely(needs_no_stamp(thread, pointer))) {
         *out++ = format::hot_tag(REAP_TAG_QUICK_FREE, call);
-        thread.events.skip_stamp();
+        thread.events.skip_stamp(-1);
     } else {
         *out++ = format::hot_tag(REAP_TAG_FREE, call);
         out = thread.events.put_stamp(out, image.stamp_at(thread, pointer));
@@ -153,13 +158,13 @@ void put_quick(ThreadState &thread, uint8_t *out, reap_call call, size_t size, c
         place = stack;
         out = format::put_short_varint(out, stack);
     }
-    thread.events.skip_stamp();
+    thread.events.skip_stamp(1);
     thread.events.commit(out);
 }
 
 // Ends a packed record of an event at `address`, with its time if it is one with a stamp. Null if that takes
-// more than a short one.
-template <bool kTimed>
+// more than a short one. `kBlocks`: how many more blocks are in use by it.
+template <bool kTimed, int kBlocks>
 [[gnu::always_inline]] inline uint8_t *put_time(ThreadState &thread, uint8_t *out, const void *address,
                                                 size_t size = 0) noexcept {
     if constexpr (kTimed) {
@@ -167,7 +172,7 @@ template <bool kTimed>
         // The longer record has a stamp, too, though the thread may own the address only since this one.
         if (unlikely(out == nullptr)) thread.events.need_stamp();
     } else {
-        thread.events.skip_stamp();
+        thread.events.skip_stamp(kBlocks);
     }
     return out;
 }
@@ -191,7 +196,7 @@ template <bool kTimed>
     uint8_t *out = format::put_packed(begin + 1, static_cast<uint32_t>(size), size_more);
     out = format::put_packed(out, static_cast<uint32_t>(step), step_more);
     *out++ = place;
-    out = put_time<kTimed>(thread, out, pointer, size);
+    out = put_time<kTimed, 1>(thread, out, pointer, size);
     if (kTimed && unlikely(out == nullptr)) return false;
     thread.events.set_address(pointer);
     thread.events.commit(out);
@@ -210,7 +215,7 @@ template <bool kTimed>
     constexpr reap_tag kTag = kTimed ? REAP_TAG_TIMED_FREE : REAP_TAG_PACKED_FREE;
     *begin = static_cast<uint8_t>(kTag | more << kPackedBits);
     uint8_t *out = format::put_packed(begin + 1, static_cast<uint32_t>(step), more);
-    out = put_time<kTimed>(thread, out, pointer);
+    out = put_time<kTimed, -1>(thread, out, pointer);
     if (kTimed && unlikely(out == nullptr)) return false;
     thread.events.set_address(pointer);
     thread.events.commit(out);
@@ -220,7 +225,6 @@ template <bool kTimed>
 void record_reallocation(ThreadState &thread, reap_call call, const void *from, const void *to, size_t size,
                          uint64_t before, uint64_t after, const void *frame) noexcept {
     const Busy busy(thread);
-    count_block(thread, size, true);
     const uint32_t stack = image.intern_stack(thread, frame);
     uint8_t *out = image.begin_event(thread);
     if (out == nullptr) {
@@ -318,12 +322,10 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
 
 namespace {
 
-// Any allocation that has this stack.
-void record_with_stack(ThreadState &thread, reap_call call, size_t size, size_t alignment,
-                       const void *pointer, uint32_t stack) noexcept {
-    const bool timed = !needs_no_stamp(thread, pointer, size);
-    if (call == REAP_CALL_MALLOC && timed && put_packed_malloc<true>(thread, size, pointer, stack)) return;
-    count_block(thread, size, pointer != nullptr);
+// An allocation in a record that is not packed.
+[[gnu::always_inline]] inline void write_allocation(ThreadState &thread, reap_call call, size_t size,
+                                                    size_t alignment, const void *pointer, uint32_t stack,
+                                                    bool timed) noexcept {
     uint8_t *out = image.begin_event(thread);
     if (unlikely(out == nullptr)) return count_size(thread, call, size, pointer != nullptr);
     const bool plain = pointer != nullptr && alignment == 0 && thread.full != nullptr;
@@ -344,6 +346,16 @@ void record_with_stack(ThreadState &thread, reap_call call, size_t size, size_t 
     if (tag == REAP_TAG_ALIGNED)
         out = format::put_varint(out, static_cast<uint64_t>(__builtin_ctzll(alignment)));
     thread.events.commit(out);
+}
+
+// Any allocation that has this stack.
+[[gnu::always_inline]] inline void record_with_stack(ThreadState &thread, reap_call call, size_t size,
+                                                     size_t alignment, const void *pointer,
+                                                     uint32_t stack) noexcept {
+    const bool timed = !needs_no_stamp(thread, pointer, size);
+    if (call == REAP_CALL_MALLOC && timed && put_packed_malloc<true>(thread, size, pointer, stack)) return;
+    count_block(thread, size, pointer != nullptr);
+    write_allocation(thread, call, size, alignment, pointer, stack, timed);
 }
 
 // Any allocation. The stack begins with the caller.
@@ -370,6 +382,56 @@ void *record_allocation(ThreadState &thread, reap_call call, size_t size, size_t
     return likely(quick) ? pointer : record_any_allocation(thread, call, size, alignment, pointer);
 }
 
+namespace {
+
+// Counts an allocation in triage; whether it is to be written as well.
+bool count_exactly(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
+    if (likely(size < thread.sizes && succeeded)) {
+        ++thread.counts->by_size[size];
+        if (call != REAP_CALL_MALLOC) ++thread.counts->calls[call];
+    } else {
+        count_size(thread, call, size, succeeded);
+    }
+    if (thread.writes == Writes::Both && image.goes_on_exactly(thread)) return true;
+    count_block(thread, size, succeeded);
+    return false;
+}
+
+} // namespace
+
+void *note_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
+                      void *pointer) noexcept {
+    bool written;
+    {
+        const Busy busy(thread);
+        written = !count_exactly(thread, call, size, pointer != nullptr);
+        if (!written && call == REAP_CALL_MALLOC && known_to_need_no_stamp(thread, pointer, size)) {
+            const uint32_t stack = image.find_stack(thread, __builtin_frame_address(0));
+            written = stack != 0 && put_packed_malloc<false>(thread, size, pointer, stack);
+        }
+        if (!written) ++thread.walked;
+    }
+    return likely(written) ? pointer : record_any_allocation(thread, call, size, alignment, pointer);
+}
+
+namespace {
+
+// A free in triage: counts it, and writes it where every event is written.
+void note_free_in_triage(ThreadState &thread, reap_call call, const void *pointer) noexcept {
+    count_free(thread, call);
+    if (thread.writes != Writes::Both) return;
+    const Busy busy(thread);
+    if (!image.goes_on_exactly(thread)) return;
+    if (call == REAP_CALL_FREE) {
+        const bool known = known_to_need_no_stamp(thread, pointer);
+        if (known && put_packed_free<false>(thread, pointer)) return;
+        if (!known && !needs_no_stamp(thread, pointer) && put_packed_free<true>(thread, pointer)) return;
+    }
+    record_free(thread, call, pointer);
+}
+
+} // namespace
+
 bool note_free(reap_call call, void *pointer) noexcept {
     if (is_bootstrap(pointer)) return false;
     ThreadState &thread = thread_state;
@@ -377,7 +439,7 @@ bool note_free(reap_call call, void *pointer) noexcept {
     if (permit.granted() && image.full()) {
         record_free(thread, call, pointer);
     } else {
-        count_free(thread, call);
+        permit.granted() ? note_free_in_triage(thread, call, pointer) : count_free(thread, call);
         // Sized and aligned deletes are rare, so the end of a sample has no duration.
         if (thread.phase == Phase::Recording && !thread.busy && image.watched.remove(pointer)) {
             const uint64_t now = image.now();
@@ -389,16 +451,27 @@ bool note_free(reap_call call, void *pointer) noexcept {
 
 namespace {
 
+// Of a thread that records in triage, and writes every event.
+[[gnu::noinline]] void free_exactly(ThreadState &thread, void *pointer) noexcept {
+    note_free_in_triage(thread, REAP_CALL_FREE, pointer);
+    if (likely(!may_be_watched(pointer)) || !image.watched.remove(pointer)) return real.free(pointer);
+    const uint64_t before = image.now();
+    real.free(pointer);
+    record_sample_end(thread, pointer, before, image.now());
+}
+
 [[gnu::noinline]] void free_rarely(void *pointer) noexcept {
     if (pointer == nullptr || is_bootstrap(pointer)) return;
     ThreadState &thread = thread_state;
+    if (records_both(thread)) return free_exactly(thread, pointer);
     if (is_nested(thread)) return real.free(pointer);
     {
         const Permit permit(thread);
         if (permit.granted() && image.full()) {
             record_free(thread, REAP_CALL_FREE, pointer);
         } else {
-            count_free(thread, REAP_CALL_FREE);
+            permit.granted() ? note_free_in_triage(thread, REAP_CALL_FREE, pointer)
+                             : count_free(thread, REAP_CALL_FREE);
             if (permit.granted() && image.watched.remove(pointer)) {
                 const uint64_t before = image.now();
                 real.free(pointer);
@@ -470,6 +543,7 @@ void *realloc_in_full_depth(ThreadState &thread, reap_call call, void *pointer, 
     void *moved = call_realloc(pointer, size);
     const uint64_t after = stamp_ahead(thread, moved, size);
     if (moved != nullptr) {
+        count_block(thread, size, true);
         record_reallocation(thread, call, pointer, moved, size, before, after, frame);
     } else if (has_freed(moved, size)) {
         thread.note_failure(size);
@@ -480,17 +554,36 @@ void *realloc_in_full_depth(ThreadState &thread, reap_call call, void *pointer, 
     return moved;
 }
 
+// The event of a call in triage that writes every event. The call has been counted.
+void write_reallocation(ThreadState &thread, reap_call call, const void *pointer, const void *moved,
+                        size_t size, uint64_t before, uint64_t after, const void *frame) noexcept {
+    const Busy busy(thread);
+    if (!image.goes_on_exactly(thread)) return;
+    ++thread.walked;
+    if (moved != nullptr) {
+        record_reallocation(thread, call, pointer, moved, size, before, after, frame);
+    } else if (has_freed(moved, size)) {
+        record_free(thread, call, pointer, before);
+    } else {
+        write_allocation(thread, call, size, 0, nullptr, image.intern_stack(thread, frame), true);
+    }
+}
+
 // Counts the call, ends the sample that its block may be, and begins one if it is drawn.
 void *realloc_in_triage(ThreadState &thread, reap_call call, void *pointer, size_t size,
                         const void *frame) noexcept {
-    const bool watched = image.watched.remove(pointer);
+    const bool watched = may_be_watched(pointer) && image.watched.remove(pointer);
     const bool sampled = thread.budget < 0;
     const bool timed = watched || sampled;
+    const bool exactly = thread.writes == Writes::Both;
+    const uint64_t freed = exactly ? stamp_ahead(thread, pointer) : 0;
     const uint64_t before = timed ? image.now() : 0;
     void *moved = call_realloc(pointer, size);
     const uint64_t after = timed ? image.now() : 0;
+    const uint64_t allocated = exactly ? stamp_ahead(thread, moved, size) : 0;
     if (has_freed(moved, size)) thread.note_failure(size);
     count_reallocation(thread, call, moved, size);
+    if (exactly) write_reallocation(thread, call, pointer, moved, size, freed, allocated, frame);
     if (watched) {
         if (moved != nullptr || has_freed(moved, size)) {
             record_sample_end(thread, pointer, before, after);

@@ -26,7 +26,12 @@ inline bool is_nested(ThreadState &thread) noexcept {
 
 // Whether the thread records in full depth, and may do so now: nearly always then.
 inline bool records_all(const ThreadState &thread) noexcept {
-    return thread.may_record_all() && !image.is_copy();
+    return thread.may_record<Writes::Events>() && !image.is_copy();
+}
+
+// The same in triage that writes every event.
+inline bool records_both(const ThreadState &thread) noexcept {
+    return thread.may_record<Writes::Both>() && !image.is_copy();
 }
 
 // The thread's permission to record during a call. For some calls it borrows idle counters: see Image::lends.
@@ -69,6 +74,11 @@ void record_sample(ThreadState &thread, reap_call call, size_t size, void *point
 [[gnu::noinline]] void *record_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
                                           void *pointer) noexcept;
 
+// Triage: counts an allocation that has returned `pointer`, which is returned, and writes it where every
+// event is written. The stack is as for `record_allocation`.
+[[gnu::noinline]] void *note_allocation(ThreadState &thread, reap_call call, size_t size, size_t alignment,
+                                        void *pointer) noexcept;
+
 // Borrows counters only after the allocator has returned, which may wait for a lock: else many threads would
 // hold some.
 template <class Invoke>
@@ -86,10 +96,24 @@ template <class Invoke>
     return pointer;
 }
 
+// An allocation of a thread that records in triage. No time of the recorder's is in a sample's duration.
+template <class Invoke>
+[[gnu::noinline]] void *allocate_in_triage(reap_call call, size_t size, size_t alignment, Invoke invoke) {
+    ThreadState &thread = thread_state;
+    if (thread.budget >= 0) return note_allocation(thread, call, size, alignment, invoke());
+    const uint64_t before = image.now();
+    void *pointer = invoke();
+    const uint64_t after = image.now();
+    note_allocation(thread, call, size, alignment, pointer);
+    record_sample(thread, call, size, pointer, before, after, __builtin_frame_address(0));
+    return pointer;
+}
+
 // What `allocate_slow` does in triage, and where a thread may not record.
 template <class Invoke>
 [[gnu::noinline]] void *allocate_rarely(reap_call call, size_t size, size_t alignment, Invoke invoke) {
     ThreadState &thread = thread_state;
+    if (size >> 47 == 0 && records_both(thread)) return allocate_in_triage(call, size, alignment, invoke);
     if (is_nested(thread)) return invoke();
     refund_impossible(thread, size);
     if (image.may_lend(thread)) return allocate_and_borrow(call, size, invoke);
@@ -100,17 +124,7 @@ template <class Invoke>
         return pointer;
     }
     if (image.full()) return record_allocation(thread, call, size, alignment, invoke());
-    if (thread.budget >= 0) {
-        void *pointer = invoke();
-        count_allocation(thread, call, size, pointer != nullptr);
-        return pointer;
-    }
-    const uint64_t before = image.now();
-    void *pointer = invoke();
-    const uint64_t after = image.now();
-    count_allocation(thread, call, size, pointer != nullptr);
-    record_sample(thread, call, size, pointer, before, after, __builtin_frame_address(0));
-    return pointer;
+    return allocate_in_triage(call, size, alignment, invoke);
 }
 
 // Allocates by calling `invoke`, and records the call. Holds nothing while `invoke` runs, so that an operator

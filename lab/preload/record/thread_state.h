@@ -22,6 +22,13 @@ enum class Phase : uint8_t {
     Ended      // its destructors have run: it borrows idle counters for each further call, see Image::lends
 };
 
+// What a recording thread writes besides its counters.
+enum class Writes : uint8_t {
+    Samples, // triage
+    Events,  // full depth: every event
+    Both     // triage, as long as the whole tree has few events: see Exactness
+};
+
 // The current request of the thread (see reap/mark.h), and where it will be counted.
 struct RequestState {
     uint32_t depth = 0; // of nested requests; the outermost counts
@@ -31,7 +38,7 @@ struct RequestState {
     uint64_t bytes = 0;
 };
 
-// What makes many events cheap: mapped at the first in full depth, and in triage after a few samples.
+// What makes many events cheap: mapped at the first event, and in triage after a few samples.
 struct FullDepth {
     uint32_t stack_places[REAP_STACK_PLACES]; // of the thread's block of events
     KnownStack known;
@@ -45,22 +52,25 @@ struct alignas(64) ThreadState {
     uintptr_t mask = 0;            // for WatchList::slot; 0: every free takes the slow path
     reap_counts *counts = nullptr; // never null while budget >= 0 or mask != 0
     uint64_t allocations = 0;      // blocks allocated by this thread, for request counts
-    size_t exact = 0;              // smaller sizes have exact counters whose pages are allocated
+    size_t exact = 0;              // of smaller sizes the fast path counts: `sizes`, or 0 to avoid it
 
-    // These four are read as one word: see may_record_all.
+    // These four are read as one word: see may_record.
     Phase phase = Phase::Fresh;
     bool busy = false; // inside the recorder, which must not be re-entered by a signal handler or a library
     bool inside_operator = false; // an allocator's own operator runs; its calls are not recorded
-    bool all = false;             // the trace is one of full depth
-    bool called_back = false;     // it has called malloc or free by name
-    bool end_key_set = false;     // the key whose destructor tells its end is set
-    bool counts_large = false;    // the counters of sizes from REAP_EXACT_SIZES on are allocated
-    uint8_t walks = 0;            // stacks that were walked without `full`, up to a few
-    FullDepth *full = nullptr;    // mapped when it pays, and passed on like the counters
+    Writes writes = Writes::Samples;
+    bool called_back = false;  // it has called malloc or free by name
+    bool end_key_set = false;  // the key whose destructor tells its end is set
+    bool counts_large = false; // the counters of sizes from REAP_EXACT_SIZES on are allocated
+    uint8_t walks = 0;         // stacks that were walked without `full`, up to a few
+    FullDepth *full = nullptr; // mapped when it pays, and passed on like the counters
     uint32_t number = 0;
     AddressOwners::Tag owner = AddressOwners::tag_of(0); // the number as a mark
     RecordStream events;
 
+    size_t sizes = 0;     // smaller sizes have exact counters whose pages are allocated
+    uint64_t paid = 0;    // of `events_so_far`, those whose cost has been reported
+    uint32_t walked = 0;  // stacks that were walked since then
     uint64_t began = 0;   // ticks
     uint32_t unloads = 0; // calls of dlclose that this thread is in
     uint32_t tid = 0;
@@ -75,16 +85,22 @@ struct alignas(64) ThreadState {
     Period period;
     Random random;
 
-    // Whether the thread is recording in full depth, and neither in the recorder nor in an allocator's own
-    // operator.
-    [[nodiscard]] bool may_record_all() const noexcept {
+    // Whether the thread is recording and writes this, and is neither in the recorder nor in an allocator's
+    // own operator.
+    template <Writes kWrites>
+    [[nodiscard]] bool may_record() const noexcept {
         static_assert(offsetof(ThreadState, inside_operator) == offsetof(ThreadState, phase) + 2);
-        static_assert(offsetof(ThreadState, all) == offsetof(ThreadState, phase) + 3);
+        static_assert(offsetof(ThreadState, writes) == offsetof(ThreadState, phase) + 3);
         static_assert(offsetof(ThreadState, events) == 64 && sizeof events <= 64);
-        constexpr uint32_t kAll = 1u << 24;
+        constexpr uint32_t kHigh = static_cast<uint32_t>(kWrites) << 24;
         uint32_t word;
         __builtin_memcpy(&word, &phase, sizeof word);
-        return word == (static_cast<uint32_t>(Phase::Recording) | kAll);
+        return word == (static_cast<uint32_t>(Phase::Recording) | kHigh);
+    }
+
+    // Blocks allocated and freed, of which each is an event.
+    [[nodiscard]] uint64_t events_so_far() const noexcept {
+        return allocations + (counts != nullptr ? counts->frees : 0);
     }
 
     // Subtracts an allocation from the budget. May wrap around: see refund_impossible.
@@ -119,7 +135,7 @@ struct alignas(64) ThreadState {
 struct Handover {
     RecordStream events;
     uint64_t clock;
-    size_t exact;
+    size_t sizes;
     uint32_t number;
     bool counts_large;
     FullDepth *full;

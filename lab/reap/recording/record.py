@@ -30,6 +30,8 @@ _TIMER_PERIOD_US = 4000
 """The same by timer: the kernel's own tick is no finer."""
 
 
+_EXACT_EVENTS = 2_000_000
+"""A program with about so many is recorded exactly in triage, if that takes little time."""
 _FEWEST_BLOCKS = 16
 """Of a recording of which the newest part is kept."""
 
@@ -49,6 +51,7 @@ def record(
     *,
     force: bool = False,
     python: bool = True,
+    exactly: bool = True,
     max_bytes: int = 0,
     compress: bool = False,
     labels: Sequence[tuple[str, str]] = (),
@@ -60,15 +63,18 @@ def record(
 
     The file is private to the user, holds the whole process tree, and is readable at any moment, even if the
     program or this process is killed. `depth` triage counts everything and samples stacks, latencies and live
-    bytes; full writes every event with its stack. `python` has stacks show Python functions in place of the
-    interpreter's calls. From `max_bytes` on no events are written, and counters go on. `compress`
-    compresses the file when nothing more can come. `labels` are kept in it. `limits` say which part of the
-    run is recorded. `names` is as in `finish`: a recording that is read at once, and for its numbers alone,
-    needs none. `start` runs the program to its end. Throws ReapError if the file exists (without `force`) or
-    cannot be made, LostError if it cannot be completed, and what `start` throws.
+    bytes; full writes every event with its stack. `exactly` has triage write them, too, as long as that takes
+    little time: of a program with few events every figure is then exact. `python` has stacks show Python
+    functions in place of the interpreter's calls. From `max_bytes` on no events are written, and counters go
+    on. `compress` compresses the file when nothing more can come. `labels` are kept in it. `limits` say which
+    part of the run is recorded. `names` is as in `finish`: a recording that is read at once, and for its
+    numbers alone, needs none. `start` runs the program to its end. Throws ReapError if the file exists
+    (without `force`) or cannot be made, LostError if it cannot be completed, and what `start` throws.
     """
     trace = native_name(path.absolute())
     make_room(path, force=force)
+    bounded = max_bytes > 0 or (limits is not None and limits.is_ring)
+    exactly = exactly and depth == "triage" and not bounded
     who, period = sampler(by_timer=sampling.check().samples == 0)
     try:
         native.create_trace(
@@ -79,6 +85,7 @@ def record(
             period,
             native_only=not python,
             max_blocks=blocks(max_bytes),
+            exact_events=_EXACT_EVENTS if exactly else 0,
             labels=list(labels),
         )
     except OSError as error:

@@ -78,6 +78,9 @@ class Site(Record):
     """Of the objects, how many were freed before the same thread allocated again."""
     live_at_peak: float
     """Bytes in use from here when the program used most."""
+    objects_variance: float = 0.0
+    """Of the estimate of `objects`; 0 where they were counted."""
+    bytes_variance: float = 0.0
     via: str = ""
     """What the site called, where that is a library's function or, from Python, an extension; else empty."""
     callers: list[Caller] = []

@@ -13,7 +13,9 @@ from reap.answer import labels
 from reap.base import units
 from reap.base.text import bar, printable, resample, shortened, sparkline
 from reap.draw.terminal import heading, notes, pairs
+from reap.recording.analyse import shares
 from reap.recording.analyse.calls import MEASURES, UNITS, Calls
+from reap.recording.analyse.shares import few_samples
 from reap.recording.records import Profile
 from reap.show.words import (
     REQUEST_COLUMNS,
@@ -23,6 +25,7 @@ from reap.show.words import (
     estimate,
     lifetime_label,
     request_rows,
+    share_of_all,
     share_text,
     size_label,
     totals_rows,
@@ -189,14 +192,17 @@ def _memory(console: Console, profile: Profile) -> None:
 
 
 def _sites(console: Console, profile: Profile, *, callers: bool) -> None:
+    if few_samples(profile) and profile.totals.total_objects:
+        heading(console, "Top allocation sites", "not shown: too few allocations were sampled")
     if not profile.sites:
         return
     shown = profile.sites[:_SITES]
     estimated = "" if profile.depth == "full" else "~ "
+    interval = " (95 % CI)" if estimated and profile.attached is None else ""
     heading(
         console,
         "Top allocation sites",
-        f"by bytes, {estimated}shares of all; {len(shown)} of {len(profile.sites)}",
+        f"by bytes, {estimated}shares of all{interval}; {len(shown)} of {len(profile.sites)}",
     )
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     lives = profile.attached is None
@@ -204,7 +210,6 @@ def _sites(console: Console, profile: Profile, *, callers: bool) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("site", overflow="fold")
     room = max(40, console.width - 28)
-    totals = profile.totals
     for site in shown:
         name = shortened(printable(site.function), 2 * room) if site.function else "(no symbol)"
         called = f", via {shortened(printable(site.via), room)}" if site.via else ""
@@ -212,8 +217,8 @@ def _sites(console: Console, profile: Profile, *, callers: bool) -> None:
         for each in caller_lines(site) if callers else []:
             where += Text(f"\n  {shortened(each, 2 * room)}", style="dim")
         table.add_row(
-            units.percent(_part(site.bytes, totals.total_bytes)),
-            units.percent(_part(site.objects, totals.total_objects)),
+            "\n".join(share_of_all(shares.of_bytes(profile, site))),
+            "\n".join(share_of_all(shares.of_objects(profile, site))),
             *([units.percent(_part(site.temporary, site.objects))] if lives else []),
             where,
         )

@@ -8,6 +8,7 @@ from reap.answer import labels
 from reap.base import units
 from reap.base.text import printable
 from reap.draw.figure import Figure
+from reap.recording.analyse import shares
 from reap.recording.analyse.coverage import sentence
 from reap.recording.records import Process, Profile, Site, Totals
 from reap.show import figures, words
@@ -97,9 +98,10 @@ def _tiles(profile: Profile) -> list[tuple[str, str, str]]:
 
 
 def _site(site: Site, profile: Profile) -> SiteRow:
-    totals = profile.totals
+    share = shares.of_bytes(profile, site)
+    part, span = words.share_of_all(share)
     parts: tuple[tuple[float, Callable[[float], str]], ...] = (
-        (_part(site.bytes, totals.total_bytes), units.percent),
+        (share.value, lambda _: f"{part} ({span})" if span else part),
         (site.bytes, units.size),
         (site.objects, units.count),
         (_part(site.temporary, site.objects), units.percent),

@@ -26,6 +26,11 @@ def estimate(held: Estimate, show: str) -> str:
     return value(held, show) + ("" if held.exact else f" ({span(held, show)})")
 
 
+def share_of_all(held: Estimate) -> tuple[str, str]:
+    """A site's share of all, and its interval: `77 %` and `74 to 80 %`; empty if counted."""
+    return units.percent(held.value), "" if held.exact else units.percent_span(held.low, held.high)
+
+
 def attached_rows(profile: Profile, attached: Attached) -> list[tuple[str, str]]:
     """Totals of processes that were watched from outside, and what that cost them."""
     totals = profile.totals

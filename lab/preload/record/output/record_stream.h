@@ -47,10 +47,23 @@ class RecordStream {
 
     // Whether the next record may have no stamp: not the first of a block, and at most kMostUnstamped in a
     // row.
-    [[nodiscard]] bool may_skip_stamp() const noexcept { return unstamped_ < kMostUnstamped; }
-    void skip_stamp() noexcept { ++unstamped_; }
+    [[nodiscard]] bool may_skip_stamp() const noexcept { return unstamped_.records < kMostUnstamped; }
+    // The same among several threads: nor where it could make the thread have many more or fewer blocks in
+    // use than it had at its last stamp. So a reader knows how many all threads have, at any moment, up to a
+    // few for each.
+    [[nodiscard]] bool may_skip_among_threads() const noexcept {
+        constexpr int16_t kMostBlocks = 3;
+        return unstamped_.blocks < kMostBlocks && unstamped_.blocks > -kMostBlocks;
+    }
+    // It has none. `blocks` more are in use by it: 1 or -1.
+    void skip_stamp(int blocks) noexcept {
+        uint32_t both; // in one addition: a record fewer than there may be in a row never carries
+        __builtin_memcpy(&both, &unstamped_, sizeof both);
+        both += (static_cast<uint32_t>(blocks) << 16) + 1;
+        __builtin_memcpy(&unstamped_, &both, sizeof both);
+    }
     // The next record has one.
-    void need_stamp() noexcept { unstamped_ = kMostUnstamped; }
+    void need_stamp() noexcept { unstamped_ = {kMostUnstamped, 0}; }
     [[nodiscard]] bool begins_block() const noexcept { return cursor_ == TraceFile::payload(block_); }
 
     // A stamp as the difference from the previous one. The clocks of two cores may differ by a few ticks;
@@ -58,7 +71,7 @@ class RecordStream {
     uint8_t *put_stamp(uint8_t *out, uint64_t ticks) noexcept {
         const uint64_t step = ticks > last_ticks_ ? ticks - last_ticks_ : 0;
         last_ticks_ += step;
-        unstamped_ = 0;
+        unstamped_ = {0, 0};
         return format::put_short_varint(out, step);
     }
 
@@ -74,7 +87,7 @@ class RecordStream {
         const uint64_t step = ticks > last_ticks_ ? ticks - last_ticks_ : 0;
         if (unlikely(step > UINT16_MAX)) return nullptr;
         last_ticks_ += step;
-        unstamped_ = 0;
+        unstamped_ = {0, 0};
         const auto written = static_cast<uint16_t>(step);
         __builtin_memcpy(out, &written, sizeof written);
         return out + sizeof written;
@@ -130,7 +143,7 @@ class RecordStream {
         cursor_ = TraceFile::payload(block_);
         end_ = cursor_ + room;
         last_address_ = 0;
-        unstamped_ = kMostUnstamped;
+        need_stamp();
     }
 
     // Allocates a block's pages on demand, doubling them each time, so that a process that writes little uses
@@ -169,10 +182,15 @@ class RecordStream {
     uint64_t last_ticks_ = 0;
     uint64_t last_address_ = 0;
     uint32_t sequence_ = 0;
-    uint32_t unstamped_ = 0; // records since the last stamp
+    // Since the last stamp.
+    struct Unstamped {
+        uint16_t records;
+        int16_t blocks; // so many more are in use
+    };
+    Unstamped unstamped_ = {0, 0};
 
     // A clock takes 8 to 25 ns to read, as much as the rest of an event.
-    static constexpr uint32_t kMostUnstamped = 15;
+    static constexpr uint16_t kMostUnstamped = 15;
 };
 
 // Enough for any hot record, and for any sample.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "output/exactness.h"
 #include "platform.h"
 #include "reap_gate.h"
 #include "reap_trace.h"
@@ -35,6 +36,11 @@ class TraceFile {
     [[nodiscard]] bool merges_python() const noexcept { return header_->native_only == 0; }
     [[nodiscard]] uint32_t sampler() const noexcept { return header_->sampler; }
     [[nodiscard]] uint32_t sampler_period_us() const noexcept { return header_->sampler_period_us; }
+
+    [[nodiscard]] uint64_t start_ticks() const noexcept { return header_->start_ticks; }
+
+    // What every event is written for in triage: see Exactness.
+    [[nodiscard]] Exactness exactness() const noexcept { return Exactness(header_->exact); }
 
     // Whether a part of the run is recorded, and where it is in it.
     [[nodiscard]] bool is_part() const noexcept { return format::gate_of(*header_) != REAP_GATE_NONE; }

@@ -230,8 +230,8 @@ def _few(whole: native.Totals, depth: str, *, attached: bool = False) -> list[st
     if depth == "triage" and 0 < whole.samples < _ENOUGH_SAMPLES:
         if attached:
             return [f"Only {whole.samples} allocations were sampled, so sites are rough; watch for longer."]
-        rough = f"Only {whole.samples} allocations were sampled, so sites, lifetimes and peaks are rough"
-        return [f"{rough}; --depth full counts them all."]
+        few = f"Only {whole.samples} allocations were sampled: too few for shares of sites"
+        return [f"{few}, and lifetimes and peaks are rough. --depth full counts them all."]
     return []
 
 

@@ -7,6 +7,7 @@ from reap.base.records import Estimate, exactly
 from reap.recording.analyse import estimates, notes, sizes
 from reap.recording.analyse.coverage import coverage
 from reap.recording.analyse.rates import rates
+from reap.recording.analyse.shares import ENOUGH_SAMPLES
 from reap.recording.analyse.sites import sites
 from reap.recording.part import limits_of
 from reap.recording.records import (
@@ -21,6 +22,7 @@ from reap.recording.records import (
     Profile,
     Requests,
     Share,
+    Site,
     Totals,
 )
 
@@ -51,15 +53,17 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         command=command or next((image.command for image in images if image.command), []),
         depth=depth,
         seconds=header.seconds,
-        totals=_totals(objects, size, whole, resident),
-        processes=[_process(image, resident) for image in images],
+        totals=_totals(objects, size, whole, depth, resident),
+        processes=[_process(image, depth, resident) for image in images],
         sizes=sizes.bins(recording.sizes()),
         lifetimes=_lifetimes(recording, whole),
         temporary=_temporary(whole, depth),
-        live=[] if header.attached else [Point(seconds=at, bytes=level) for at, level, _ in moments],
+        live=[]
+        if header.attached
+        else [Point(seconds=at, bytes=min(level, size)) for at, level, _ in moments],
         resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
         rates=rates(moments, width, _counted_over(header, objects), whole.samples),
-        sites=sites(recording.stacks(_MOST_STACKS), recording.frames)[:_MOST_SITES],
+        sites=_sites(recording, whole.samples, sampled=depth == "triage" and not header.attached),
         calls={name: count for name, count in zip(CALLS, whole.calls, strict=False) if count},
         latencies=[
             Latency(call=CALLS[call], samples=samples, p50=p50, p90=p90, p99=p99, p999=p999)
@@ -74,6 +78,12 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         labels=dict(recording.labels()),
         notes=notes.notes(recording, depth),
     )
+
+
+def _sites(recording: native.Recording, samples: int, *, sampled: bool) -> list[Site]:
+    if sampled and samples < ENOUGH_SAMPLES:
+        return []
+    return sites(recording.stacks(_MOST_STACKS), recording.frames)[:_MOST_SITES]
 
 
 def _counted_over(header: native.Header, objects: int) -> int | None:
@@ -110,16 +120,34 @@ def _ratio(part: int, whole: int) -> float:
     return max(part, 0) / whole if whole > 0 else 0.0
 
 
-def _totals(objects: int, size: int, part: native.Image | native.Totals, resident: float) -> Totals:
-    # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
+def _totals(
+    objects: int, size: int, part: native.Image | native.Totals, depth: str, resident: float
+) -> Totals:
     use = part.in_use
+    if depth == "full":
+        return _result(
+            objects,
+            size,
+            _between(use.max_objects, part.most.objects),
+            _between(use.max_bytes, part.most.bytes),
+        )
+    # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
     largest = estimates.at_most(estimates.from_variance(use.max_bytes, use.max_bytes_variance), size)
     # Few samples that each stand for much say next to nothing: what was touched is resident.
     if resident > 0 and not largest.exact and largest.low <= _UNSURE * largest.value:
         largest = estimates.at_most(largest, largest.low + resident)
+    return _result(objects, size, _most_objects(objects, part), largest)
+
+
+def _between(value: float, bounds: native.Between) -> Estimate:
+    """A figure that depends on the order of events as far as that is not known."""
+    return Estimate(value=min(max(value, bounds.low), bounds.high), low=bounds.low, high=bounds.high)
+
+
+def _result(objects: int, size: int, most: Estimate, largest: Estimate) -> Totals:
     return Totals(
         total_objects=objects,
-        max_objects=_most_objects(objects, part),
+        max_objects=most,
         average_size=size / objects if objects else 0.0,
         total_bytes=size,
         max_bytes=largest,
@@ -135,7 +163,7 @@ def _most_objects(objects: int, part: native.Image | native.Totals) -> Estimate:
     return estimates.at_most(most, objects)
 
 
-def _process(image: native.Image, resident: float) -> Process:
+def _process(image: native.Image, depth: str, resident: float) -> Process:
     command = image.command
     bypassed = bool(image.flags & native.IMAGE_BYPASSED)
     said = []
@@ -149,7 +177,7 @@ def _process(image: native.Image, resident: float) -> Process:
         name=image.executable.rpartition("/")[2] or (command[0] if command else "unknown"),
         command=command,
         allocator=image.provider,
-        totals=_totals(image.objects, image.bytes, image, resident),
+        totals=_totals(image.objects, image.bytes, image, depth, resident),
         recorded=not bypassed,
         note="; ".join(said),
     )

@@ -20,8 +20,8 @@ from reap.recording.analyse.frames import (
 )
 from reap.recording.records import Site
 
-Stack = tuple[int, int, float, float, float, float]
-"""Image, number, objects, bytes, temporary, live at the peak."""
+Stack = tuple[int, int, float, float, float, float, float, float]
+"""Image, number, objects, bytes, temporary, live at the peak, variances of objects and of bytes."""
 
 DEEPEST = 40
 """Frames of a stack that a site shows."""
@@ -57,15 +57,14 @@ class _Group:
     def __init__(self, stack: list[str], called: str) -> None:
         self._stack, self._via = stack, called
         self._callers = Callers()
-        self._sums = (0.0, 0.0, 0.0, 0.0)
+        self._sums = (0.0,) * 6
 
     def add(self, stack: Stack, outwards: list[Frame]) -> None:
         self._callers.add(outwards, stack[2], stack[3])
-        one, two, three, four = self._sums
-        self._sums = (one + stack[2], two + stack[3], three + stack[4], four + stack[5])
+        self._sums = tuple(sum(each) for each in zip(self._sums, stack[2:], strict=True))
 
     def site(self, function: str, location: str, module: str) -> Site:
-        objects, size, temporary, at_peak = self._sums
+        objects, size, temporary, at_peak, objects_variance, bytes_variance = self._sums
         return Site(
             function=function,
             location=location,
@@ -77,6 +76,8 @@ class _Group:
             bytes=size,
             temporary=temporary,
             live_at_peak=at_peak,
+            objects_variance=objects_variance,
+            bytes_variance=bytes_variance,
         )
 
 

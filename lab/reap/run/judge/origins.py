@@ -3,6 +3,7 @@
 from reap.answer.words import place
 from reap.base import units
 from reap.base.records import Estimate
+from reap.recording.analyse import shares
 from reap.recording.records import Profile, Site
 
 _NONE = 0.0005
@@ -38,6 +39,5 @@ def busiest(profile: Profile) -> Site | None:
 
 
 def site_part(profile: Profile, site: Site) -> str:
-    """A site's part of all objects; sampled in a triage recording."""
-    part = min(1.0, site.objects / profile.totals.total_objects) if profile.totals.total_objects else 0.0
-    return f"{'about ' if profile.depth == 'triage' else ''}{units.percent(part)} of all"
+    """A site's part of all objects, with its interval where it is an estimate."""
+    return f"{about(shares.of_objects(profile, site))} of all"
