@@ -104,7 +104,8 @@ class Recording {
               const std::vector<std::string> &allocators,
               const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &left_out, const Folders &folders)
         : file_(path), definitions_(file_), files_(symbols_, file_.began_unix_ns(), folders),
-          names_(definitions_, symbols_, files_), summary_(reap::native::aggregate(with_every_event(file_), definitions_)),
+          names_(definitions_, symbols_, files_),
+          summary_(reap::native::aggregate(with_every_event(file_), definitions_)),
           outside_(read_outside(file_, definitions_, symbols_, context(recorder, allocators, left_out))) {}
 
     [[nodiscard]] Header header() const {

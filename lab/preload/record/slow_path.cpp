@@ -386,13 +386,14 @@ namespace {
 
 // Counts an allocation in triage; whether it is to be written as well.
 bool count_exactly(ThreadState &thread, reap_call call, size_t size, bool succeeded) noexcept {
-    if (likely(size < thread.sizes && succeeded)) {
+    const bool both = thread.writes == Writes::Both; // so it has counters
+    if (likely(both && size < thread.sizes && succeeded)) {
         ++thread.counts->by_size[size];
         if (call != REAP_CALL_MALLOC) ++thread.counts->calls[call];
     } else {
         count_size(thread, call, size, succeeded);
     }
-    if (thread.writes == Writes::Both && image.goes_on_exactly(thread)) return true;
+    if (both && image.goes_on_exactly(thread)) return true;
     count_block(thread, size, succeeded);
     return false;
 }
