@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "totals/bounds.h"
 #include "totals/counted.h"
 #include "totals/statistics.h"
 #include "trace/block_file.h"

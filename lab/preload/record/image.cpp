@@ -165,44 +165,6 @@ void Image::enter(ThreadState &thread) noexcept {
     if (thread.takes_over && thread.writes != Writes::Samples) note_takeover(thread);
 }
 
-// All its calls take the slow paths.
-void Image::begin_exactly(ThreadState &thread) noexcept {
-    thread.writes = Writes::Both;
-    thread.exact = 0;
-    thread.mask = 0;
-    thread.paid = thread.events_so_far();
-}
-
-// The fast paths of triage, from now on.
-void Image::end_exactly(ThreadState &thread) noexcept {
-    thread.writes = Writes::Samples;
-    thread.exact = thread.sizes;
-    thread.mask = WatchList::kMask;
-}
-
-// Reports what the thread wrote since it did so last; whether every event is still written.
-bool Image::report(ThreadState &thread) noexcept {
-    const uint64_t events = thread.events_so_far();
-    const uint64_t fresh = events > thread.paid ? events - thread.paid : 0;
-    thread.paid = events;
-    const uint64_t frames = __atomic_exchange_n(&frames_, 0, __ATOMIC_RELAXED);
-    const uint64_t elapsed = to_ns(now() - trace_.start_ticks());
-    const uint64_t walked = thread.walked;
-    thread.walked = 0;
-    const uint64_t cost =
-        fresh * Exactness::kEventNs + walked * Exactness::kWalkNs + frames * Exactness::kFrameNs;
-    const bool goes_on = trace_.exactness().report(fresh, cost, elapsed);
-    if (!goes_on) __atomic_store_n(&exactly_, false, __ATOMIC_RELAXED);
-    return goes_on;
-}
-
-bool Image::renew_exactness(ThreadState &thread) noexcept {
-    // A first event is not reported: few processes write many, and their children need not map the header.
-    if (exactly() && (thread.events.is_new() || report(thread))) return begin_event(thread) != nullptr;
-    end_exactly(thread);
-    return false;
-}
-
 // A value that is not null makes the key's destructor run when the thread ends.
 void Image::expect_end(ThreadState &thread) noexcept {
     if (!thread.end_key_set) pthread_setspecific(thread_end_key, &thread);
@@ -327,44 +289,6 @@ bool Image::count_more_sizes(ThreadState &thread, size_t size) noexcept {
     if (!large) thread.sizes = sizes_within(until);
     if (thread.writes != Writes::Both) thread.exact = thread.sizes;
     return true;
-}
-
-void Image::enter_sandbox(ThreadState &thread, bool strict) noexcept {
-    const Inside inside(thread);
-    if (state_ != State::Running || pid_ != static_cast<uint32_t>(getpid())) return; // as after vfork
-    if (!trace_.in_sandbox()) {
-        stop_timer_sampler();
-        disable_stack_probing();
-        if (exactly()) { // there is no space for every event
-            trace_.exactness().end();
-            __atomic_store_n(&exactly_, false, __ATOMIC_RELAXED);
-            if (thread.writes == Writes::Both) end_exactly(thread);
-        }
-        thread.events.allocate_whole_block(trace_);
-        if (thread.counts_block != nullptr) {
-            if (thread.sizes < REAP_EXACT_SIZES) count_more_sizes(thread, REAP_EXACT_SIZES - 1);
-            if (!thread.counts_large) count_more_sizes(thread, REAP_EXACT_SIZES);
-        }
-        const LockGuard guard(definitions_lock_);
-        definitions_.allocate_whole_block(trace_);
-        trace_.enter_sandbox();
-    }
-    if (strict && thread.phase == Phase::Recording) {
-        trace_.record_stop(REAP_STOP_SANDBOX, 0);
-        disable(thread);
-    }
-}
-
-void Image::forbid_tsc(bool forbidden) noexcept {
-    if (clock_ == REAP_CLOCK_TSC) tsc_forbidden_ = forbidden;
-}
-
-// Avoids the vDSO, which reads the TSC.
-uint64_t Image::now_by_syscall() const noexcept {
-    timespec time{};
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
-    constexpr uint64_t kSecond = 1'000'000'000;
-    return trace_.ticks(static_cast<uint64_t>(time.tv_sec) * kSecond + static_cast<uint64_t>(time.tv_nsec));
 }
 
 void Image::change_phase(ThreadState &thread) noexcept {

@@ -1,3 +1,4 @@
+// Is long because its parts are inlined into each other: what an event takes has a golden count.
 #include "slow_path.h"
 
 #include <cstring>
