@@ -57,7 +57,7 @@ class _Group:
     def __init__(self, stack: list[str], called: str) -> None:
         self._stack, self._via = stack, called
         self._callers = Callers()
-        self._sums = (0.0,) * 6
+        self._sums: tuple[float, ...] = (0.0,) * 6
 
     def add(self, stack: Stack, outwards: list[Frame]) -> None:
         self._callers.add(outwards, stack[2], stack[3])
