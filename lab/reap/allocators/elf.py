@@ -19,7 +19,7 @@ MAGIC = b"\x7fELF"
 _SYMBOL_BYTES = 24
 """Of a 64-bit symbol, the only ones that are read."""
 
-_TABLE_ERRORS = (ELFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError)
+TABLE_ERRORS = (ELFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError)
 """What pyelftools lets out when a table lies beyond the end of the file."""
 
 _MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "i686": "EM_386", "riscv64": "EM_RISCV"}
@@ -76,7 +76,7 @@ def read(path: str | Path, interesting: frozenset[str]) -> Elf:
         file.seek(0)
         try:
             return _read(str(path), file, interesting)
-        except _TABLE_ERRORS as error:
+        except TABLE_ERRORS as error:
             raise NotElfError("is a damaged or truncated ELF file") from error
 
 
@@ -148,5 +148,5 @@ def build_id(path: str | Path) -> str:
         try:
             section: Any = ELFFile(file).get_section_by_name(".note.gnu.build-id")
             return "" if section is None else next((str(note.n_desc) for note in section.iter_notes()), "")
-        except _TABLE_ERRORS as error:
+        except TABLE_ERRORS as error:
             raise NotElfError("is a damaged or truncated ELF file") from error

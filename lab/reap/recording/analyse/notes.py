@@ -1,11 +1,13 @@
 """What a reader of a profile must know before believing it."""
 
 import errno
+from collections.abc import Sequence
 
 from reap import native
 from reap.base import units
-from reap.recording.analyse import coverage
+from reap.recording.analyse import coverage, unrecorded
 from reap.recording.part import limits_of, unreached_at
+from reap.recording.records import UnrecordedAllocator
 
 _ENOUGH_SAMPLES = 100
 _MUCH_RESIDENT = 16 << 20
@@ -16,8 +18,11 @@ _FEW_FREES = 100
 """As many may be of blocks from before the recorder."""
 
 
-def notes(recording: native.Recording, depth: str) -> list[str]:
-    """One sentence for each trouble, the gravest first; none for a sound recording of an ordinary program."""
+def notes(recording: native.Recording, depth: str, own: Sequence[UnrecordedAllocator] = ()) -> list[str]:
+    """One sentence for each trouble, the gravest first; none for a sound recording of an ordinary program.
+
+    `own` are the program's allocators whose calls were not recorded.
+    """
     header, whole, images = recording.header(), recording.totals(), recording.images()
     unnamed = _uncertain(recording.uncertain_modules())
     if header.attached:
@@ -25,10 +30,11 @@ def notes(recording: native.Recording, depth: str) -> list[str]:
     return [
         *missing(recording),
         *unnamed,
+        *map(unrecorded.note, own),
         *_sampling(recording.instruction_samples(), header),
         *_few(whole, depth),
         *_incomplete(recording.incomplete()),
-        *_elsewhere(recording, whole),
+        *_elsewhere(recording, whole, own),
         *_past_us(images, whole, late=header.lead > 0),
         *_oddities(whole),
     ]
@@ -245,8 +251,13 @@ def _incomplete(stacks: native.IncompleteStacks) -> list[str]:
     return [f"{said}: {ended} end in code without unwind tables, {jit}; {cut} are deeper than 128 functions."]
 
 
-def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
-    """Resident memory that malloc does not account for is often a pool that hides allocations from us."""
+def _elsewhere(
+    recording: native.Recording, whole: native.Totals, own: Sequence[UnrecordedAllocator]
+) -> list[str]:
+    """Resident memory that malloc does not account for is often a pool that hides allocations from us.
+
+    PYTHONMALLOC reaches Python's own pool, and not what allocators with functions of their own have.
+    """
     resident = max((size for _, size in recording.resident()), default=0)
     live = whole.in_use.max_bytes
     if resident < _MUCH_RESIDENT or live > resident * _SMALL_PART:
@@ -254,7 +265,7 @@ def _elsewhere(recording: native.Recording, whole: native.Totals) -> list[str]:
     share = f"At most {units.size(live)} of {units.size(resident)} resident came from malloc"
     hidden = "pools and heaps of the program's own that map memory themselves are not seen"
     names = [image.executable.rpartition("/")[2] for image in recording.images()]
-    python = any(name.startswith("python") for name in names)
+    python = not own and any(name.startswith("python") for name in names)
     return [f"{share}: {hidden}{' (PYTHONMALLOC=malloc shows its objects)' if python else ''}."]
 
 

@@ -8,7 +8,8 @@ from reap.recording.analyse import estimates, notes, sizes
 from reap.recording.analyse.coverage import coverage
 from reap.recording.analyse.rates import rates
 from reap.recording.analyse.shares import ENOUGH_SAMPLES
-from reap.recording.analyse.sites import sites
+from reap.recording.analyse.sites import Stack, sites
+from reap.recording.analyse.unrecorded import unrecorded
 from reap.recording.part import limits_of
 from reap.recording.records import (
     Attached,
@@ -22,7 +23,6 @@ from reap.recording.records import (
     Profile,
     Requests,
     Share,
-    Site,
     Totals,
 )
 
@@ -47,6 +47,13 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
     depth: Literal["triage", "full"] = "full" if header.depth == native.FULL else "triage"
     objects = sum(image.objects for image in images)
     size = sum(image.bytes for image in images)
+    stacks = recording.stacks(_MOST_STACKS)
+    own = (
+        []
+        if header.attached
+        else unrecorded(_modules(recording, stacks), {image.provider for image in images})
+    )
+    too_few = depth == "triage" and not header.attached and whole.samples < ENOUGH_SAMPLES
     width, moments = recording.timeline()
     resident = max((float(level) for _, level in recording.resident()), default=0.0)
     return Profile(
@@ -63,7 +70,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         else [Point(seconds=at, bytes=min(level, size)) for at, level, _ in moments],
         resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
         rates=rates(moments, width, _counted_over(header, objects), whole.samples),
-        sites=_sites(recording, whole.samples, sampled=depth == "triage" and not header.attached),
+        sites=[] if too_few else sites(stacks, recording.frames)[:_MOST_SITES],
         calls={name: count for name, count in zip(CALLS, whole.calls, strict=False) if count},
         latencies=[
             Latency(call=CALLS[call], samples=samples, p50=p50, p90=p90, p99=p99, p999=p999)
@@ -76,14 +83,15 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         samples=whole.samples,
         coverage=coverage(recording, notes.cut(recording)),
         labels=dict(recording.labels()),
-        notes=notes.notes(recording, depth),
+        unrecorded_allocators=own,
+        notes=notes.notes(recording, depth, own),
     )
 
 
-def _sites(recording: native.Recording, samples: int, *, sampled: bool) -> list[Site]:
-    if sampled and samples < ENOUGH_SAMPLES:
-        return []
-    return sites(recording.stacks(_MOST_STACKS), recording.frames)[:_MOST_SITES]
+def _modules(recording: native.Recording, stacks: list[Stack]) -> set[str]:
+    """The files that are known of the program: its executables, and those that allocated."""
+    called = {frame[0] for image, number, *_ in stacks for frame in recording.frames(image, number)}
+    return {*called, *(image.executable for image in recording.images())}
 
 
 def _counted_over(header: native.Header, objects: int) -> int | None:
