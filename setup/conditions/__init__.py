@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-SMALL_STACK = 512 * 1024
+SMALL_STACK = 1 << 20
 """Bytes, of a main thread and of threads that ask for no size; 8 MiB is the default."""
 
 # It ends when this process does, however that ends.
@@ -164,6 +164,7 @@ def _no_perfmon(_: Path) -> Iterator[Entry]:
 @contextmanager
 def _elsewhere(folder: Path) -> Iterator[Entry]:
     name = "de_DE.UTF-8"
+    folder.chmod(0o755)  # for programs of other users
     words = [_command("localedef"), "-i", "de_DE", "-f", "UTF-8", str(folder / name)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if not (folder / name).is_dir():
@@ -181,7 +182,7 @@ CONDITIONS = {
     "half-core": Condition("a quota of half a core, as in a container", _half_core),
     "busy-core": Condition("a busy process on one of the cores", _busy_core),
     "signal-frame": Condition("signal frames 12 KiB larger, as AVX-512 and AMX make them", _signal_frame),
-    "small-stack": Condition(f"a stack of {SMALL_STACK >> 10} KiB, also for threads", _small_stack),
+    "small-stack": Condition(f"a stack of {SMALL_STACK >> 20} MiB, also for threads", _small_stack),
     "older-kernel": Condition(
         "no system call that is newer than Linux 5.2; perf events for probes", _older_kernel
     ),
