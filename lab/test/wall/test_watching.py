@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from causes import cause_program
-from lab.test.wall.measuring import measured, needs_perf
+from lab.test.wall.measuring import PERF, measured, needs_perf
 from programs import reap, reap_command
 
 from reap.allocators import catalog
@@ -36,7 +36,8 @@ def test_a_running_process_is_watched_and_nothing_enters_it(tmp_path):
     wall = answer["wall"]
     assert wall["pid"] == process.pid
     assert wall["command"] == [cause_program(), "brk", "100"]
-    assert wall["share"]["share"]["value"] > 0.3
+    # Where the kernel is not sampled, what it does for the allocator is not seen.
+    assert wall["share"]["share"]["value"] > (0.3 if PERF.kernel else 0.03)
     assert wall["faults"]["minor"] > 1000
     assert wall["resident"]["end"] > 0
     assert wall["counted"] is None
@@ -113,7 +114,7 @@ def test_of_more_threads_than_descriptors_the_first_are_watched(tmp_path, most, 
                 subprocess.run(limited, cwd=tmp_path, check=True, capture_output=True)
                 (answer,) = json.loads((tmp_path / "seen/wall.json").read_text())["answers"]
                 wall = answer["wall"]
-                if wall["share"]["samples"] > 10:
+                if wall["share"] is not None and wall["share"]["samples"] > 10:
                     break
         finally:
             process.kill()
