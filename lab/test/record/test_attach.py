@@ -145,6 +145,20 @@ def test_a_limit_is_kept_beside_busy_processes(tmp_path):
     assert seen.attached.calls > 100
 
 
+OLDER_KERNEL = Path(__file__).resolve().parents[3] / "setup" / "conditions" / "older_kernel.py"
+
+
+def test_a_kernel_without_close_range(tmp_path, monkeypatch):
+    """Processes that hold the probes kept one another's pipes open, and waited for ever."""
+    monkeypatch.setenv("REAP_PROBES", "events")
+    with running(pause=2000, work=0) as held:
+        words = ["record", "--pid", str(held.pid), "--seconds", "0.5", "-o", "a.reap"]
+        command = [sys.executable, OLDER_KERNEL, *reap_command(), *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
+        assert recorded(done, tmp_path / "a.reap").totals.total_objects > 0
+        assert held.end() == 7
+
+
 def test_windows_are_never_longer_than_the_time_that_is_watched(tmp_path):
     """The last ends when it is noticed that the time is over, and was counted beyond that."""
     with running(pause=2000, work=0) as held:

@@ -87,7 +87,7 @@ int open_event(const Holder::Probe &probe, Holder::Answer &answer) {
     int held[4];
     for (int i = 0; i < 4; ++i) held[i] = ::fcntl(wanted[i], F_DUPFD, 64);
     for (int i = 0; i < 4; ++i) ::dup2(held[i], kCommands + i);
-    ::close_range(kUnused, ~0u, 0);
+    ::closefrom(kUnused); // with a fallback before Linux 5.9
     const int nothing = ::open("/dev/null", O_RDWR);
     for (int standard = 0; standard <= STDERR_FILENO; ++standard) ::dup2(nothing, standard);
     int set = -1;
