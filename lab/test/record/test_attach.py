@@ -63,7 +63,10 @@ def test_sites_sizes_and_rates_of_a_process_with_time_to_spare(tmp_path):
     assert seen.calls["calloc"] == pytest.approx(seen.calls["realloc"], rel=0.05)
     assert seen.calls["malloc"] == pytest.approx(4 * seen.calls["calloc"], rel=0.05)
     assert seen.calls["free"] == pytest.approx(5 * seen.calls["calloc"], rel=0.05)  # not of null pointers
-    assert seen.calls["calloc"] / seen.seconds == pytest.approx(held.rounds / held.seconds, rel=0.35)
+    # While reap itself starts on a core that is shared, there are fewer rounds.
+    rate = seen.calls["calloc"] / seen.seconds
+    assert 0.65 * held.rounds / held.seconds < rate < 1.2 * 1e6 / 2000
+    assert seen.calls["calloc"] < 1.2 * held.rounds
     assert seen.seconds == pytest.approx(4, abs=0.5)
     assert seen.attached.broken == 0
     assert not seen.lifetimes
