@@ -84,7 +84,7 @@ def _busy_core(_: Path) -> Iterator[Entry]:
 
 
 def _quota_file() -> tuple[Path, str]:
-    """The control groups of processor time, and the file of a group that has the quota."""
+    """The control groups that limit CPU time, and the file of a group that has its quota."""
     for folder, name in (
         (Path("/sys/fs/cgroup"), "cpu.max"),
         (Path("/sys/fs/cgroup/cpu"), "cpu.cfs_quota_us"),
@@ -95,7 +95,7 @@ def _quota_file() -> tuple[Path, str]:
         if name != "cpu.max" and not (folder / name).exists():
             continue
         return folder, name
-    raise UnavailableError("no control group of processor time can be made here")
+    raise UnavailableError("no control group that limits CPU time can be made here")
 
 
 @contextmanager
