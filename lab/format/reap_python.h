@@ -210,8 +210,8 @@ struct PythonFrame {
 // Where Python functions are in a native stack: for each native frame, innermost first, the functions that it
 // executes, as a range of `python`; empty for frames that are no call of the interpreter.
 struct PythonRange {
-    uint8_t begin;
-    uint8_t end;
+    uint16_t begin;
+    uint16_t end;
 };
 
 // Finds them by addresses: what belongs to a call of the interpreter lies in its frame on the C stack.
@@ -229,7 +229,7 @@ inline bool place_python(const PythonFrame *python, size_t python_count, const u
         if (call == 0 || count == 0 || call >= begins[count - 1]) return true;
         while (at + 1 < count && call >= begins[at + 1]) ++at;
         if (call < begins[at] || ranges[at].end != 0) return false;
-        ranges[at] = {static_cast<uint8_t>(begin), static_cast<uint8_t>(end)};
+        ranges[at] = {static_cast<uint16_t>(begin), static_cast<uint16_t>(end)};
         begin = end;
     }
     return true;

@@ -246,8 +246,11 @@ struct reap_requests {
 /* The unit of a sample that says itself how many allocations it stands for. */
 #define REAP_WEIGHT_UNIT 1024u
 
-/* So many frames of a stack are walked, innermost first; of a deeper one the others are missing. */
-#define REAP_MOST_FRAMES 128u
+/* A stack of so many frames is recorded whole. A deeper one has its outermost frames, the mark
+ * REAP_FRAMES_LEFT_OUT, and its innermost. */
+#define REAP_MOST_FRAMES 1024u
+#define REAP_OUTER_FRAMES 128u
+#define REAP_INNER_FRAMES 128u
 
 /* A block has so many places for stacks; each is 0 where the block begins. */
 #define REAP_STACK_PLACES 256u
@@ -334,6 +337,8 @@ enum reap_code {
                              are not in stacks */
 };
 #define REAP_PYTHON_FRAME (UINT64_C(1) << 63)
+/* The address of a frame that stands for frames that were left out. No line of Python has the location 0. */
+#define REAP_FRAMES_LEFT_OUT REAP_PYTHON_FRAME
 
 /* What was looked up in files of modules and is kept. Of the same thing the later record holds. */
 enum reap_names {

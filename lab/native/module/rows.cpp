@@ -27,10 +27,13 @@ std::vector<SizeRow> size_rows(const BySize &sizes) {
     return out;
 }
 
+// Frames of a stack, of which Python may have made several of one.
+constexpr size_t kMostRows = size_t{4} * REAP_MOST_FRAMES;
+
 std::vector<FrameRow> frame_rows(const Definitions &definitions, ModuleNames &names, uint32_t image,
                                  uint32_t stack) {
     std::vector<FrameRow> out;
-    for (size_t depth = 0; depth < 512 && stack != 0; ++depth) {
+    for (size_t depth = 0; depth < kMostRows && stack != 0; ++depth) {
         const Frame *frame = definitions.frame(image, stack);
         if (frame == nullptr) break;
         const uint64_t call = frame->address - 1; // inside the call instruction, not behind it
@@ -41,7 +44,8 @@ std::vector<FrameRow> frame_rows(const Definitions &definitions, ModuleNames &na
             }
         } else if (const SourceFrame source = unmapped_frame(definitions, image, frame->address);
                    !source.function.empty()) {
-            out.push_back(frame_row("", call & ~REAP_PYTHON_FRAME, source));
+            const bool left_out = frame->address == REAP_FRAMES_LEFT_OUT;
+            out.push_back(frame_row("", left_out ? 0 : call & ~REAP_PYTHON_FRAME, source));
         } else {
             out.push_back(unknown_frame(call));
         }

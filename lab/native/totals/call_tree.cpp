@@ -227,21 +227,27 @@ class StackEnds {
         : definitions_(definitions), image_(image), known_(definitions.frame_limit(image)) {}
 
     struct End {
-        uint16_t depth = 0; // 0: not known yet
+        bool known = false;
         bool outside = false;
+        bool left_out = false;
     };
 
     End of(uint32_t stack) {
         uint32_t at = stack;
-        for (chain_.clear(); at != 0 && at < known_.size() && known_[at].depth == 0;) {
+        for (chain_.clear(); at != 0 && at < known_.size() && !known_[at].known;) {
             chain_.push_back(at);
             const Frame *frame = definitions_.frame(image_, at);
             at = frame == nullptr ? 0 : frame->parent;
         }
-        End end = at != 0 && at < known_.size() ? known_[at] : End{0, chain_.empty()};
+        End end = at != 0 && at < known_.size() ? known_[at] : End{false, chain_.empty(), false};
+        bool outermost = !end.known;
         for (const uint32_t frame : chain_ | std::views::reverse) {
-            if (end.depth == 0) end.outside = definitions_.module_of(image_, frame) == nullptr;
-            end.depth = static_cast<uint16_t>(std::min<uint32_t>(end.depth + 1U, REAP_MOST_FRAMES));
+            const Frame *const entry = definitions_.frame(image_, frame);
+            const bool mark = entry != nullptr && entry->address == REAP_FRAMES_LEFT_OUT;
+            if (outermost && !mark) end.outside = definitions_.module_of(image_, frame) == nullptr;
+            end.left_out = end.left_out || mark;
+            end.known = true;
+            outermost = false;
             known_[frame] = end;
         }
         return end;
@@ -265,7 +271,7 @@ IncompleteStacks incomplete_stacks(const Summary &summary, const Definitions &de
             if (objects <= 0) continue;
             out.all += objects;
             const StackEnds::End end = ends.of(stack);
-            if (end.depth >= REAP_MOST_FRAMES) {
+            if (end.left_out) {
                 out.cut += objects;
             } else if (end.outside) {
                 out.ended += objects;

@@ -220,6 +220,7 @@ bool Image::acquire_counts(ThreadState &thread) noexcept {
         if (handed.full != nullptr) {
             thread.full = handed.full;
             thread.full->known.forget(); // of a stack that may be unmapped
+            thread.full->deep.forget();
         }
     } else {
         thread.number = __atomic_fetch_add(&threads_, 1, __ATOMIC_RELAXED);
@@ -381,7 +382,7 @@ uint8_t *Image::begin_event_slow(ThreadState &thread) noexcept {
     if (out == nullptr) {
         has_ended() ? retire(thread) : disable(thread);
     } else if (thread.writes != Writes::Samples && thread.events.begins_block()) {
-        if (thread.full == nullptr) thread.full = static_cast<FullDepth *>(map_private(sizeof(FullDepth)));
+        if (thread.full == nullptr) thread.full = map_full_depth();
         if (thread.full != nullptr) memset(thread.full->stack_places, 0, sizeof thread.full->stack_places);
     }
     return out;
@@ -445,27 +446,59 @@ uint32_t Image::define_edge(uint32_t parent, uint64_t address) noexcept {
 uint32_t Image::intern_stack(ThreadState &thread, const void *frame) noexcept {
     if (unlikely(thread.full == nullptr)) {
         constexpr uint8_t kFewWalks = 8; // a thread with so few samples needs no memory for them
-        if (!full_ && thread.walks++ < kFewWalks) return intern_by_walk();
+        if (!full_ && thread.walks++ < kFewWalks) return intern_by_walk(thread);
         const ErrnoGuard keep;
-        thread.full = static_cast<FullDepth *>(map_private(sizeof(FullDepth)));
+        thread.full = map_full_depth();
     }
     uint32_t id;
     const auto edge = [this](uint32_t parent, uint64_t address) { return intern_edge(parent, address); };
     if (unlikely(thread.full == nullptr) ||
-        unlikely(!unwinder_.intern(thread.full->known, frame, kMaxFrames, edge, id)))
-        id = intern_by_walk();
+        unlikely(!unwinder_.intern(thread.full->known, frame, thread.full->limit, edge, id)))
+        id = intern_by_walk(thread);
     return likely(!python_.there()) ? id : add_python(thread, id);
 }
 
-uint32_t Image::intern_by_walk() noexcept {
+FullDepth *Image::map_full_depth() noexcept {
+    auto *const full = static_cast<FullDepth *>(map_private(sizeof(FullDepth)));
+    if (full != nullptr) full->limit = kMaxFrames;
+    return full;
+}
+
+uint32_t Image::intern_by_walk(ThreadState &thread) noexcept {
     const ErrnoGuard keep;
-    uint64_t frames[kMaxFrames];
-    uint32_t id = 0;
-    for (size_t left = unwinder_.walk(frames, kMaxFrames); left != 0; --left) {
-        id = intern_edge(id, frames[left - 1]);
-        if (id == 0) break;
+    constexpr size_t kFewFrames = 128; // have room on a small stack
+    if (thread.full == nullptr) {
+        uint64_t frames[kFewFrames];
+        const size_t count = unwinder_.walk(frames, kFewFrames);
+        if (count == kFewFrames) thread.full = map_full_depth();
+        if (thread.full == nullptr) return intern_frames(0, frames, count);
     }
-    return id;
+    DeepStack &deep = thread.full->deep;
+    const bool left_out = unwinder_.walk_deep(deep);
+    thread.full->limit = left_out ? kFewFrames : kMaxFrames;
+    if (left_out) thread.full->known.count = 0; // comparing many frames would find nothing
+    if (left_out && !number_outer(deep)) return 0;
+    return intern_frames(left_out ? deep.base : 0, deep.frames, deep.count);
+}
+
+uint32_t Image::intern_frames(uint32_t parent, const uint64_t *frames, size_t count) noexcept {
+    for (size_t left = count; left != 0; --left) {
+        parent = intern_edge(parent, frames[left - 1]);
+        if (parent == 0) break;
+    }
+    return parent;
+}
+
+// False if there is no memory.
+bool Image::number_outer(DeepStack &deep) noexcept {
+    if (deep.base != 0) return true;
+    uint32_t id = 0;
+    for (size_t left = deep.outer_count; left != 0; --left) {
+        id = intern_edge(id, deep.outer[left - 1].value);
+        if (id == 0) return false;
+    }
+    deep.base = intern_edge(id, REAP_FRAMES_LEFT_OUT);
+    return deep.base != 0;
 }
 
 void Image::define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcept {

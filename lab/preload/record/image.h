@@ -185,9 +185,12 @@ class Image {
         return likely(id != 0) ? id : define_edge(parent, address);
     }
     REAP_COLD uint32_t define_edge(uint32_t parent, uint64_t address) noexcept;
-    [[gnu::noinline]] uint32_t intern_by_walk() noexcept;
+    FullDepth *map_full_depth() noexcept;
+    [[gnu::noinline]] uint32_t intern_by_walk(ThreadState &thread) noexcept;
+    uint32_t intern_frames(uint32_t parent, const uint64_t *frames, size_t count) noexcept;
+    bool number_outer(DeepStack &deep) noexcept;
     [[gnu::noinline]] uint32_t add_python(ThreadState &thread, uint32_t native) noexcept;
-    REAP_COLD uint32_t merge_python(const KnownPython &known, uint32_t native) noexcept;
+    REAP_COLD uint32_t merge_python(FullDepth &full, uint32_t native) noexcept;
     void note_python(reap_unknown_code why) noexcept;
     // Has the launcher hold the file of a module, where it may be gone when the recording ends.
     void lend(const char *path, const char *name, size_t length) noexcept;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "address_owners.h"
+#include "deep_stack.h"
 #include "known_stack.h"
 #include "output/record_stream.h"
 #include "platform.h"
@@ -43,6 +44,8 @@ struct FullDepth {
     uint32_t stack_places[REAP_STACK_PLACES]; // of the thread's block of events
     KnownStack known;
     KnownPython *python; // mapped where the program runs Python
+    size_t limit; // frames of stacks that `known` is asked for: few while they are deeper than recorded
+    DeepStack deep;
 };
 
 // The initial state is valid: the budget runs out at the first allocation, and mask 0 triggers at the first

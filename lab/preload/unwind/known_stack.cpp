@@ -13,7 +13,7 @@ uint64_t word(uint64_t address) noexcept { return *reinterpret_cast<const uint64
 void KnownStack::add_word(uint64_t at) noexcept {
     KnownFrame &frame = frames[count - 1];
     words[frame.words_end] = {reinterpret_cast<const uint64_t *>(at), word(at)};
-    frame_of[frame.words_end++] = static_cast<uint8_t>(count - 1);
+    frame_of[frame.words_end++] = static_cast<uint16_t>(count - 1);
 }
 
 bool KnownStack::append_with_rbp(const FreshFrame &from, uint32_t id, bool caller_needs_rbp) noexcept {
@@ -66,7 +66,7 @@ void KnownStack::add_recent(const WalkStart &start, size_t callers) noexcept {
     stack.caller_sp = caller.sp;
     stack.caller_id = caller.id;
     stack.id = inner.id;
-    stack.callers = static_cast<uint8_t>(callers);
+    stack.callers = static_cast<uint16_t>(callers);
     stack.words_count = static_cast<uint8_t>(words_count);
     stack.needs_rbp = inner.needs_rbp;
     for (size_t i = 0; i < words_count; ++i) stack.words[i] = words[first + i];

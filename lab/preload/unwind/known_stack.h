@@ -42,7 +42,7 @@ struct KnownStack {
     // The words of the frames: the return address of each, which is in its callee's frame; in a few frames
     // also the slots of the caller's rbp and of the CFA.
     StackWord words[3 * kMostKnownFrames];
-    uint8_t frame_of[3 * kMostKnownFrames]; // to which a word belongs
+    uint16_t frame_of[3 * kMostKnownFrames]; // to which a word belongs
     RecentStacks recent;
 
     // How many frames, from the outermost inwards, are in memory as they were. Frames at and below `sp` have
@@ -98,7 +98,7 @@ struct KnownStack {
     void add(const KnownFrame &frame, uint64_t pc) noexcept {
         const size_t at = count == 0 ? 0 : frames[count - 1].words_end;
         words[at] = {reinterpret_cast<const uint64_t *>(frame.sp - 8), pc};
-        frame_of[at] = static_cast<uint8_t>(count);
+        frame_of[at] = static_cast<uint16_t>(count);
         frames[count] = frame;
         frames[count++].words_end = static_cast<uint16_t>(at + 1);
     }

@@ -63,11 +63,11 @@ struct alignas(64) RecentStack {
     uint64_t rbp;       // its rbp, if needs_rbp
     uint64_t caller_sp; // of the known frame
     uint32_t caller_id;
-    uint32_t id;     // of the stack
-    uint8_t callers; // known frames up to that one, which is included
+    uint32_t id;       // of the stack
+    uint16_t callers;  // known frames up to that one, which is included
+    uint16_t found_by; // the place in the index
     uint8_t words_count;
     bool needs_rbp;
-    uint16_t found_by;           // the place in the index
     StackWord words[kMostWords]; // all that was read below the known frame
 };
 

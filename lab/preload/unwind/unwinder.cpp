@@ -140,6 +140,107 @@ bool is_end(FrameRule rule) noexcept { return rule.cfa == Cfa::End || rule.cfa =
     return count;
 }
 
+namespace {
+
+// Collects the frames of a walk that may turn out to be deep.
+class DeepWalk {
+  public:
+    DeepWalk(DeepStack &deep, size_t known) noexcept : deep_(deep), known_(known) {}
+
+    // Whether the frame at `sp` is an anchor behind which nothing has to be walked.
+    [[nodiscard]] bool ends_at(uint64_t sp, uint64_t pc) noexcept {
+        while (known_ != 0 && deep_.anchors[known_ - 1].sp < sp) --known_;
+        if (known_ == 0 || count_ < REAP_INNER_FRAMES) return false;
+        const DeepStack::Anchor &anchor = deep_.anchors[known_ - 1];
+        return anchor.sp == sp && anchor.pc == pc && count_ + anchor.depth > REAP_MOST_FRAMES;
+    }
+
+    void add(uint64_t sp, uint64_t pc) noexcept {
+        if (count_ < REAP_MOST_FRAMES) {
+            deep_.frames[count_] = pc;
+            deep_.begins[count_] = sp;
+        }
+        deep_.last[count_ % REAP_OUTER_FRAMES] = {reinterpret_cast<const uint64_t *>(sp - 8), pc};
+        if (count_ >= REAP_INNER_FRAMES && count_ % DeepStack::kStride == 0 && first_ > known_ + 1)
+            deep_.anchors[--first_] = {sp, pc, count_}; // so far the depth from within
+        ++count_;
+    }
+
+    [[nodiscard]] size_t count() const noexcept { return count_; }
+
+    // Of a walk that came to its stack's end, or to an anchor. Returns whether frames were left out.
+    bool end(bool at_anchor, bool remember) noexcept {
+        const size_t all = count_ + (at_anchor ? deep_.anchors[known_ - 1].depth : 0);
+        if (!remember) return deep_.keep_inner(count_);
+        if (!at_anchor) known_ = 0;
+        deep_.count = count_;
+        deep_.anchor_count = 0;
+        if (all <= REAP_MOST_FRAMES) return false;
+        keep_anchors(all);
+        if (!at_anchor) keep_outer();
+        deep_.count = REAP_INNER_FRAMES;
+        return true;
+    }
+
+  private:
+    void keep_anchors(size_t all) noexcept {
+        size_t kept = known_;
+        uint64_t next = kept == 0 ? 0 : deep_.anchors[kept - 1].depth + DeepStack::kStride;
+        for (size_t at = first_; at != DeepStack::kMostAnchors; ++at) {
+            DeepStack::Anchor anchor = deep_.anchors[at];
+            anchor.depth = all - anchor.depth;
+            if (anchor.depth < next) continue;
+            deep_.anchors[kept++] = anchor;
+            next = anchor.depth + DeepStack::kStride;
+        }
+        deep_.anchor_count = kept;
+    }
+    void keep_outer() noexcept {
+        for (size_t at = 0; at != REAP_OUTER_FRAMES; ++at)
+            deep_.outer[at] = deep_.last[(count_ + at) % REAP_OUTER_FRAMES];
+        deep_.outer_count = REAP_OUTER_FRAMES;
+        deep_.base = 0;
+    }
+
+    DeepStack &deep_;
+    size_t known_;                           // anchors that hold, further out than the walk has come
+    size_t first_ = DeepStack::kMostAnchors; // of the new ones, which are behind the others, outermost first
+    size_t count_ = 0;
+};
+
+} // namespace
+
+[[gnu::noinline]] bool Unwinder::walk_deep(DeepStack &deep) noexcept {
+    const uint64_t unloads = __atomic_load_n(&unloads_, __ATOMIC_ACQUIRE);
+    Cursor at(__builtin_frame_address(0));
+    const CodeRange own = own_code();
+    const bool on_main = on_main_stack(at.sp);
+    // What is remembered is read again: not of a stack that the program allocated itself.
+    bool remember = !unloading(unloads) && (on_main || may_be_own_stack(at.sp));
+    if (!remember || deep.unloads != unloads) deep.forget();
+    deep.unloads = unloads;
+    if (unloading(unloads)) return deep.keep_inner(walk_stack(deep.frames, REAP_MOST_FRAMES, deep.begins));
+    DeepWalk walk(deep, deep.unchanged(at.sp));
+    StackReach reach;
+    bool at_anchor = false;
+    while (at.pc != 0) {
+        if (walk.count() != 0 || !own.contains(at.pc)) {
+            at_anchor = walk.ends_at(at.sp, at.pc);
+            if (at_anchor || (!remember && walk.count() >= REAP_MOST_FRAMES)) break;
+            walk.add(at.sp, at.pc);
+            if (!reach.may_follow(at.sp)) break;
+        }
+        const FrameRule step = rule(at.pc);
+        if (is_end(step)) break;
+        const uint64_t begin = at.sp;
+        if (!at.follow(step))
+            return deep.keep_inner(walk_by_libgcc(deep.frames, REAP_MOST_FRAMES, deep.begins));
+        if (!on_main && at.sp - begin > kMostFrame) remember = false;
+    }
+    if (!at_anchor && !on_main && below_thread_descriptor(at.sp) > kFirstFrames) remember = false;
+    return walk.end(at_anchor, remember);
+}
+
 bool Unwinder::find_changed(KnownStack &known, const void *frame, size_t limit, WalkStart &start,
                             uint32_t &id) noexcept {
     Cursor at(frame);

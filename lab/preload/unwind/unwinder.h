@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "deep_stack.h"
 #include "frame_rule.h"
 #include "known_stack.h"
 #include "platform.h"
@@ -19,6 +20,12 @@ class Unwinder {
   public:
     // See walk_stack.
     size_t walk(uint64_t *frames, size_t limit, uint64_t *begins = nullptr) noexcept;
+
+    // Walks a stack of up to REAP_MOST_FRAMES frames, or the innermost and the outermost of a deeper one,
+    // into `deep`, which belongs to the thread. Returns whether frames were left out; then `deep.base` is 0
+    // where the outermost frames are others than at the last call. Cost: of a deeper one, about the frames
+    // that were not there at the last call, and REAP_INNER_FRAMES.
+    bool walk_deep(DeepStack &deep) noexcept;
 
     // Numbers the frames that `walk` would return, from the outermost inwards, and sets `id` to the number of
     // the whole stack; 0 if there is no memory. `edge(parent, return address)` numbers one: the same for the

@@ -10,7 +10,7 @@
 
 namespace reap::preload {
 
-inline constexpr size_t kMostPythonFrames = 128;
+inline constexpr size_t kMostPythonFrames = 1024;
 
 using format::PythonFrame;
 

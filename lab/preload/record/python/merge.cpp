@@ -25,7 +25,7 @@ uint32_t Image::add_python(ThreadState &thread, uint32_t native) noexcept {
     }
     const uint32_t both = python_stacks_.merged(native, python);
     if (likely(both != 0)) return both;
-    const uint32_t merged = merge_python(*known, native);
+    const uint32_t merged = merge_python(*thread.full, native);
     const LockGuard guard(definitions_lock_);
     if (python_stacks_.merged(native, python) == 0) python_stacks_.put_merged(native, python, merged);
     return merged;
@@ -33,20 +33,19 @@ uint32_t Image::add_python(ThreadState &thread, uint32_t native) noexcept {
 
 // A call of the interpreter is replaced by the functions that it executes. If the stacks do not fit together
 // the native one stays as it is.
-uint32_t Image::merge_python(const KnownPython &known, uint32_t native) noexcept {
-    uint64_t frames[kMaxFrames];
-    uint64_t begins[kMaxFrames];
-    format::PythonRange ranges[kMaxFrames];
-    const size_t count = unwinder_.walk(frames, kMaxFrames, begins);
-    uint32_t same = 0;
-    for (size_t left = count; left != 0; --left) same = intern_edge(same, frames[left - 1]);
-    if (same != native || !format::place_python(known.current, known.count, begins, count, ranges))
+uint32_t Image::merge_python(FullDepth &full, uint32_t native) noexcept {
+    KnownPython &known = *full.python;
+    DeepStack &deep = full.deep;
+    uint32_t id = unwinder_.walk_deep(deep) ? deep.base : 0;
+    const size_t count = deep.count;
+    format::PythonRange *const ranges = known.ranges;
+    if (intern_frames(id, deep.frames, count) != native ||
+        !format::place_python(known.current, known.count, deep.begins, count, ranges))
         return native;
-    uint32_t id = 0;
     for (size_t left = count; left-- != 0;) {
         const format::PythonRange range = ranges[left];
         if (range.end == 0) {
-            id = intern_edge(id, frames[left]);
+            id = intern_edge(id, deep.frames[left]);
         } else {
             // Known functions are outermost first, and the range counts from the innermost.
             for (size_t at = range.end; at-- != range.begin;) {

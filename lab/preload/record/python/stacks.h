@@ -7,6 +7,7 @@
 #include "platform.h"
 #include "python/interpreter.h"
 #include "python/locations.h"
+#include "reap_trace.h"
 #include "stack_table.h"
 
 namespace reap::preload {
@@ -22,8 +23,9 @@ struct KnownPython {
         bool entry;
     };
     size_t count;
-    Frame frames[kMostPythonFrames];        // outermost first
-    PythonFrame current[kMostPythonFrames]; // what the thread executes now, innermost first
+    Frame frames[kMostPythonFrames];              // outermost first
+    PythonFrame current[kMostPythonFrames];       // what the thread executes now, innermost first
+    format::PythonRange ranges[REAP_MOST_FRAMES]; // where they are in the native stack
 };
 
 class PythonStacks {

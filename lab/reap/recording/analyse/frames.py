@@ -52,7 +52,10 @@ _SYSTEM = re.compile(
     r"|libg?phobos2?|libg?druntime|libphobos2-ldc|libdruntime-ldc)[-.]\S*so"
 )
 """Shared objects of the languages' own libraries."""
-_STARTS = re.compile(r"^(_start|start_thread|(__)?clone3?|_dl_\w+|__libc_\w+)$")
+_STARTS = re.compile(
+    r"^(_start|start_thread|(__)?clone3?|_dl_\w+|__libc_\w+|\(frames left out\))$|^runtime(/\w+)?\."
+)
+"""Of Go, the functions that switch to the stack on which C runs; and the mark in a deep stack."""
 
 
 def is_python(frame: Frame) -> bool:
@@ -71,7 +74,7 @@ def is_system(frame: Frame) -> bool:
 
 
 def is_start(frame: Frame) -> bool:
-    """Whether a frame starts the program or a thread."""
+    """Whether a frame starts the program, a thread or a stack."""
     return _STARTS.search(frame[2]) is not None
 
 
@@ -166,6 +169,6 @@ def _short(file: str) -> str:
 def line_of(frame: Frame) -> str:
     """A frame as a line of a stack."""
     function, location, _ = names(frame)
-    if function == location:
+    if location in (function, "unknown"):
         return function
     return f"{function} [inlined] ({location})" if frame[5] else f"{function} ({location})"

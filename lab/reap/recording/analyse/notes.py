@@ -248,7 +248,8 @@ def _incomplete(stacks: native.IncompleteStacks) -> list[str]:
     ended, cut = (units.percent(part / stacks.all) for part in (stacks.ended, stacks.cut))
     said = f"{units.percent(share)} of the allocations have an incomplete stack"
     jit = "as code compiled at run time is"
-    return [f"{said}: {ended} end in code without unwind tables, {jit}; {cut} are deeper than 128 functions."]
+    deep = f"{cut} are deeper than 1024 functions, of which the middle is left out"
+    return [f"{said}: {ended} end in code without unwind tables, {jit}; {deep}."]
 
 
 def _elsewhere(
