@@ -194,7 +194,7 @@ def test_callers_are_a_tree_of_shares() -> None:
         4: (2.0, chain("seldom", "main")),
     }
     found = sites(
-        [(0, at, size, size, 0, 0) for at, (size, _) in stacks.items()], lambda _, at: stacks[at][1]
+        [(0, at, size, size, 0, 0, 0, 0) for at, (size, _) in stacks.items()], lambda _, at: stacks[at][1]
     )
     assert len(found) == 1
     assert [(each.depth, each.function, each.bytes) for each in found[0].callers] == [

@@ -57,11 +57,11 @@ class _Group:
     def __init__(self, stack: list[str], called: str) -> None:
         self._stack, self._via = stack, called
         self._callers = Callers()
-        self._sums: tuple[float, ...] = (0.0,) * 6
+        self._sums = [0.0] * 6
 
     def add(self, stack: Stack, outwards: list[Frame]) -> None:
         self._callers.add(outwards, stack[2], stack[3])
-        self._sums = tuple(sum(each) for each in zip(self._sums, stack[2:], strict=True))
+        self._sums = [one + other for one, other in zip(self._sums, stack[2:], strict=True)]
 
     def site(self, function: str, location: str, module: str) -> Site:
         objects, size, temporary, at_peak, objects_variance, bytes_variance = self._sums
