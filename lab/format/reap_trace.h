@@ -333,8 +333,9 @@ enum reap_code {
     REAP_CODE_PYTHON = 1,   /* location, line (0: none), string function, string file: in frames the address
                                of the location is REAP_PYTHON_FRAME | location */
     REAP_CODE_COMPILED = 2, /* start, length, string name: compiled at run time, from /tmp/perf-PID.map */
-    REAP_CODE_UNKNOWN = 3 /* version (PY_VERSION_HEX), enum reap_unknown_code: an interpreter whose functions
-                             are not in stacks */
+    REAP_CODE_UNKNOWN = 3, /* version (PY_VERSION_HEX), enum reap_unknown_code: an interpreter whose functions
+                              are not in stacks */
+    REAP_CODE_REFUSED = 4  /* enum reap_refused_map: the process's perf-PID.map was not taken */
 };
 #define REAP_PYTHON_FRAME (UINT64_C(1) << 63)
 /* The address of a frame that stands for frames that were left out. No line of Python has the location 0. */
@@ -347,6 +348,11 @@ enum reap_names {
                                string source file, line (0: none), 1 if it is inlined into the next */
     REAP_NAMES_SAMPLES = 2 /* sampled instruction pointers: all, in the allocator, of these in the kernel, all
                               in the kernel, in the recorder (not in all), in no known module */
+};
+
+enum reap_refused_map {
+    REAP_REFUSED_FOREIGN = 1, /* it is no regular file, or another user's */
+    REAP_REFUSED_LONG = 2 /* it is longer than what is read of one: the names of its beginning were taken */
 };
 
 enum reap_unknown_code {

@@ -19,9 +19,9 @@
 #include "module/names.h"
 #include "module/recording.h"
 #include "module/watched.h"
+#include "names/perf_maps.h"
 #include "outside/outside.h"
 #include "totals/heap_map.h"
-#include "trace/perf_maps.h"
 #include "trace/writer.h"
 
 namespace nb = nanobind;
@@ -105,6 +105,8 @@ NB_MODULE(native, m) {
     m.attr("UNKNOWN_MEMORY") = static_cast<int>(REAP_UNKNOWN_MEMORY);
     m.attr("UNKNOWN_KERNEL") = static_cast<int>(REAP_UNKNOWN_KERNEL);
     m.attr("UNKNOWN_ACCESS") = static_cast<int>(REAP_UNKNOWN_ACCESS);
+    m.attr("MAP_FOREIGN") = static_cast<int>(REAP_REFUSED_FOREIGN);
+    m.attr("MAP_LONG") = static_cast<int>(REAP_REFUSED_LONG);
     m.attr("STOP_SANDBOX") = static_cast<int>(REAP_STOP_SANDBOX);
     m.attr("STOP_TRUNCATED") = static_cast<int>(REAP_STOP_TRUNCATED);
     m.attr("IMAGE_FORKED") = static_cast<int>(REAP_IMAGE_FORKED);

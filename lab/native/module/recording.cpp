@@ -155,6 +155,13 @@ class Recording {
         return out;
     }
 
+    // (pid, reason) of processes whose map of code compiled at run time was not taken.
+    [[nodiscard]] std::vector<std::pair<uint32_t, uint64_t>> refused_maps() const {
+        std::vector<std::pair<uint32_t, uint64_t>> out;
+        for (const RefusedMap &each : definitions_.refused_maps()) out.emplace_back(each.pid, each.reason);
+        return out;
+    }
+
     [[nodiscard]] const Summary &totals() const { return summary_; }
 
     [[nodiscard]] std::vector<SizeRow> sizes() const { return size_rows(summary_.by_size); }
@@ -552,6 +559,9 @@ void bind_recording(const nb::module_ &m) {
         .def("images", &Recording::images)
         .def("unrecorded", &Recording::unrecorded)
         .def("unknown_interpreters", &Recording::unknown_interpreters)
+        .def("refused_maps", &Recording::refused_maps,
+             "(pid, MAP_FOREIGN or MAP_LONG) of processes whose /tmp/perf-PID.map was not taken, or not "
+             "whole.")
         .def("totals", &Recording::totals, nb::rv_policy::reference_internal)
         .def("sizes", &Recording::sizes)
         .def("sizes_at_peak", &Recording::sizes_at_peak)

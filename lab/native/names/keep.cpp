@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "names/addresses.h"
+#include "names/appender.h"
 #include "outside/outside.h"
-#include "trace/appender.h"
 
 namespace reap::native {
 namespace {

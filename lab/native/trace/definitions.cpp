@@ -177,6 +177,9 @@ void Definitions::read_code(ImageInfo &image, RecordReader &fields) {
         const uint64_t version = fields.varint();
         const uint64_t reason = fields.varint();
         if (fields.good()) unknown_.push_back({image.pid, version, reason});
+    } else if (kind == REAP_CODE_REFUSED) {
+        const uint64_t reason = fields.varint();
+        if (fields.good()) refused_maps_.push_back({image.pid, reason});
     }
 }
 

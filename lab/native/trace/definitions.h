@@ -50,6 +50,12 @@ struct UnknownInterpreter {
     uint64_t reason = 0;  // enum reap_unknown_code
 };
 
+// A map of code compiled at run time that was not taken, or not whole.
+struct RefusedMap {
+    uint32_t pid = 0;
+    uint64_t reason = 0; // enum reap_refused_map
+};
+
 struct ImageInfo {
     uint32_t number = 0;
     uint32_t pid = 0;
@@ -111,6 +117,8 @@ class Definitions {
 
     [[nodiscard]] const std::vector<UnknownInterpreter> &unknown() const noexcept { return unknown_; }
 
+    [[nodiscard]] const std::vector<RefusedMap> &refused_maps() const noexcept { return refused_maps_; }
+
     // The names that the trace has itself.
     [[nodiscard]] const KeptNames &kept() const noexcept { return kept_; }
 
@@ -137,6 +145,7 @@ class Definitions {
     std::vector<ImageInfo> images_;
     std::vector<UnrecordedProcess> unrecorded_;
     std::vector<UnknownInterpreter> unknown_;
+    std::vector<RefusedMap> refused_maps_;
     KeptNames kept_;
     std::unordered_map<uint32_t, size_t> places_;
 };

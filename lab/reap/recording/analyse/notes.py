@@ -24,7 +24,7 @@ def notes(recording: native.Recording, depth: str, own: Sequence[UnrecordedAlloc
     `own` are the program's allocators whose calls were not recorded.
     """
     header, whole, images = recording.header(), recording.totals(), recording.images()
-    unnamed = _uncertain(recording.uncertain_modules())
+    unnamed = [*_uncertain(recording.uncertain_modules()), *_refused(recording.refused_maps())]
     if header.attached:
         return [*missing(recording), *unnamed, *_few(whole, depth, attached=True), *_oddities(whole)]
     return [
@@ -85,6 +85,20 @@ def _uncertain(modules: list[tuple[str, int]]) -> list[str]:
         why = "an earlier version of reap recorded this, which noted no build ids, and they changed since"
         said.append(f"{names}, which may be false: {why}.")
     return said
+
+
+_REFUSED = {
+    native.MAP_FOREIGN: "it is no regular file, or another user's",
+    native.MAP_LONG: "it is longer than 256 MiB, of which its beginning was read",
+}
+
+
+def _refused(maps: list[tuple[int, int]]) -> list[str]:
+    return [
+        f"Functions compiled at run time have no names of /tmp/perf-{pid}.map: {_REFUSED[reason]}."
+        for pid, reason in sorted(set(maps))[:1]
+        if reason in _REFUSED
+    ]
 
 
 def _listed(modules: list[tuple[str, str]]) -> str:

@@ -8,6 +8,7 @@ from recorded import recorded, target
 
 from reap import native
 from reap.recording import read
+from reap.recording.analyse.notes import notes
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_without_a_map_addresses_stay(tmp_path):
     assert named(done.recording) == [("", "", 0)] * 2
 
 
-@pytest.mark.parametrize("how", ["link", "old", "folder", "missing"])
+@pytest.mark.parametrize("how", ["link", "old", "folder", "pipe", "missing"])
 def test_a_map_that_is_not_the_programs_is_not_read(tmp_path, how):
     done = recorded(tmp_path, "full", target("compiled"), "none")
     (first, _) = sorted(
@@ -63,6 +64,28 @@ def test_a_map_that_is_not_the_programs_is_not_read(tmp_path, how):
         os.utime(file, (1, 1))
     elif how == "folder":
         file.mkdir()
+    elif how == "pipe":
+        os.mkfifo(file)
     assert native.keep_perf_maps(str(done.path), str(folder)) == 0
     assert native.keep_perf_maps(str(done.path), str(tmp_path)) == 0
-    assert named(read.read(done.path)) == [("", "", 0)] * 2
+    kept = read.read(done.path)
+    assert named(kept) == [("", "", 0)] * 2
+    assert not kept.damage()
+    said = [note for note in notes(kept, "full") if f"perf-{kept.images()[0].pid}.map" in note]
+    assert len(said) == (how in ("link", "folder", "pipe"))
+
+
+def test_a_hostile_map_takes_no_time_and_no_memory(tmp_path):
+    """Its lines lie over each other and over everything, are endless, and say things to the terminal."""
+    done = recorded(tmp_path, "full", target("compiled"), "none")
+    pid = done.recording.images()[0].pid
+    with (tmp_path / f"perf-{pid}.map").open("wb") as file:
+        file.write(b"0 ffffffffffffffff everything\n" * 200_000)
+        file.write(b"0 ffffffffffffffff " + b"x" * 3_000_000 + b"\n")
+        file.write(b"0 ffffffffffffffff \x1b[31mred\x07\n")
+        file.truncate(1 << 33)  # zeros, without an end of line
+    assert native.keep_perf_maps(str(done.path), str(tmp_path)) == 2
+    kept = read.read(done.path)
+    assert named(kept) == [("?[31mred?", "", 0)] * 2
+    (note,) = [note for note in notes(kept, "full") if f"perf-{pid}.map" in note]
+    assert "longer than 256 MiB" in note

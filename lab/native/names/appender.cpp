@@ -1,4 +1,4 @@
-#include "trace/appender.h"
+#include "names/appender.h"
 
 #include <algorithm>
 #include <cerrno>

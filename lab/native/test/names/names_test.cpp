@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "trace_builder.h"
+#include "../trace_builder.h"
 
 namespace {
 
@@ -92,6 +92,25 @@ TEST(ModuleNames, WithoutABuildIdDependOnWhenTheFileChanged) {
         EXPECT_EQ(read.first().function, before ? "main" : "");
         EXPECT_EQ(read.names.uncertain().size(), before ? 0U : 1U);
     }
+}
+
+TEST(ModuleNames, OfAnEarlierVersionAreThoseOfTheFileAndMayBeFalse) {
+    Symbolizer symbols;
+    const uint64_t address = known_address(symbols);
+    TraceBuilder trace;
+    trace.header().version = REAP_TRACE_OLDEST;
+    trace.header().start_unix_ns = 1; // the file has changed since
+    Payload image;
+    image.image(-1, 0, "/bin/prog");
+    image.record(REAP_TAG_MODULE,
+                 Payload().number(0).number(kStart).number(UINT64_C(1) << 40).number(kStart).text(itself()));
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, image.frame(1, kStart + address + 1, 0));
+    const std::string path = trace.write();
+    Read read(path);
+    EXPECT_EQ(read.first().function, "main");
+    ASSERT_EQ(read.names.uncertain().size(), 1U);
+    EXPECT_EQ(read.names.uncertain()[0].naming, Naming::Unchecked);
+    EXPECT_EQ(keep_names(path, {}).kept, 0U); // what may be false is not kept
 }
 
 TEST(KeepNames, AddsThemToACompleteTraceOnce) {

@@ -1,0 +1,116 @@
+// The modules of a process image: which there are, and which were closed.
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "build_id.h"
+#include "image.h"
+#include "mapped_path.h"
+#include "output/launcher_client.h"
+
+namespace reap::preload {
+
+void Image::define_module(uint64_t address) noexcept {
+    if (modules_[__atomic_load_n(&latest_module_, __ATOMIC_RELAXED)].contains(address)) return;
+    dl_find_object found{};
+    if (_dl_find_object(reinterpret_cast<void *>(address), &found) != 0) return;
+    const auto start = reinterpret_cast<uint64_t>(found.dlfo_map_start);
+    const uint32_t known = __atomic_load_n(&module_count_, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < known; ++i) {
+        if (modules_[i].start != start || modules_[i].link_map != found.dlfo_link_map) continue;
+        __atomic_store_n(&latest_module_, i, __ATOMIC_RELAXED);
+        return;
+    }
+    const LockGuard guard(definitions_lock_);
+    for (uint32_t i = 0; i < module_count_; ++i) {
+        if (modules_[i].start == start && modules_[i].link_map == found.dlfo_link_map) return;
+    }
+    if (module_count_ == kMaxModules) return;
+    const auto finish = reinterpret_cast<uint64_t>(found.dlfo_map_end);
+    modules_[module_count_] = {start, finish, found.dlfo_link_map};
+    if (trace_.merges_python() && python_.look_at(found.dlfo_link_map)) note_python(REAP_UNKNOWN_VERSION);
+
+    static uint8_t body[kMaxPath + kMostBuildId + 64];
+    static uint8_t build_id[kMostBuildId];
+    static char executable[kMaxPath];
+    const char *name = found.dlfo_link_map->l_name;
+    const char *file = name;
+    size_t length = strnlen(name, kMaxPath);
+    if (length == 0) { // the loader does not name the executable
+        name = executable;
+        file = "/proc/self/exe";
+        // Executed by name, the loader itself is the executable, and the program a file that it has mapped.
+        if (getauxval(AT_BASE) == 0) {
+            length = read_mapped_path(address, executable, sizeof executable);
+            if (length != 0) file = executable;
+        }
+        if (length == 0) {
+            const ssize_t linked = readlink("/proc/self/exe", executable, sizeof executable);
+            length = linked > 0 ? static_cast<size_t>(linked) : 0;
+        }
+    }
+    uint8_t *end = format::put_varint(body, module_count_);
+    end = format::put_varint(end, start);
+    end = format::put_varint(end, finish);
+    end = format::put_varint(end, found.dlfo_link_map->l_addr);
+    end = format::put_string(end, name, length);
+    const size_t known_bytes =
+        trace_.in_sandbox() ? 0 : read_build_id(start, finish, found.dlfo_link_map->l_addr, build_id);
+    end = format::put_string(end, reinterpret_cast<const char *>(build_id), known_bytes);
+    const auto size = static_cast<size_t>(end - body);
+    if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), size + 16)) {
+        definitions_.commit(RecordStream::put_long(out, REAP_TAG_MODULE, body, size));
+    }
+    __atomic_store_n(&module_count_, module_count_ + 1, __ATOMIC_RELEASE);
+    lend(file, name, length);
+}
+
+namespace {
+
+bool begins_with(const char *text, const char *beginning) noexcept {
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+// Files of the distribution: there are many, and few are replaced while a program runs.
+bool is_of_the_system(const char *name) noexcept {
+    return begins_with(name, "/lib") || (begins_with(name, "/usr/") && !begins_with(name, "/usr/local/")) ||
+           begins_with(name, "/bin/") || begins_with(name, "/sbin/");
+}
+
+} // namespace
+
+void Image::lend(const char *path, const char *name, size_t length) noexcept {
+    if (trace_.in_sandbox() || socket_[0] == '\0' || length == 0 || is_of_the_system(name)) return;
+    lend_file(socket_, path, name, length);
+}
+
+void Image::forget_closed_modules() noexcept {
+    if (state_ != State::Running) return;
+    const LockGuard guard(definitions_lock_);
+    for (uint32_t i = 0; i < module_count_; ++i) {
+        Module &module = modules_[i];
+        if (module.end == 0) continue;
+        dl_find_object found{};
+        const bool there = _dl_find_object(reinterpret_cast<void *>(module.start), &found) == 0 &&
+                           found.dlfo_link_map == module.link_map;
+        if (there) continue;
+        stacks_.invalidate(module.start, module.end);
+        __atomic_store_n(&module.end, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&module.start, 0, __ATOMIC_RELEASE);
+    }
+}
+
+void Image::before_load(const char *file) noexcept {
+    if (state_ != State::Running) return;
+    // Most programs close the descriptor of such a file once the library is loaded.
+    if (file != nullptr && (begins_with(file, "/proc/") || begins_with(file, "/dev/fd/")))
+        lend(file, file, strnlen(file, kMaxPath));
+    if (!unwinder_.missed_unload()) return;
+    unwinder_.before_unload();
+    forget_closed_modules();
+    unwinder_.after_unload();
+}
+
+} // namespace reap::preload
