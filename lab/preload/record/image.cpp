@@ -509,19 +509,4 @@ void Image::define_frame(uint32_t id, uint64_t address, uint32_t parent) noexcep
     }
 }
 
-void Image::note_unrecorded(uint32_t pid, const char *path, uint32_t reason) noexcept {
-    if (state_ != State::Running) return;
-    const LockGuard guard(definitions_lock_);
-    static uint8_t body[kMaxPath + 32];
-    // After vfork the pid differs from ours; in a sandbox it cannot be read.
-    if (pid == 0) pid = trace_.in_sandbox() ? pid_ : static_cast<uint32_t>(getpid());
-    uint8_t *end = format::put_varint(body, uint64_t{pid});
-    end = format::put_varint(end, reason);
-    end = format::put_string(end, path, strnlen(path, kMaxPath));
-    const auto size = static_cast<size_t>(end - body);
-    if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), size + 16)) {
-        definitions_.commit(RecordStream::put_long(out, REAP_TAG_UNRECORDED, body, size));
-    }
-}
-
 } // namespace reap::preload

@@ -1,4 +1,6 @@
-// The modules of a process image: which there are, and which were closed.
+// What an image says of the files that are its code, and of programs that are executed without it.
+#include "image.h"
+
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
@@ -6,7 +8,6 @@
 #include <unistd.h>
 
 #include "build_id.h"
-#include "image.h"
 #include "mapped_path.h"
 #include "output/launcher_client.h"
 
@@ -36,18 +37,15 @@ void Image::define_module(uint64_t address) noexcept {
     static uint8_t build_id[kMostBuildId];
     static char executable[kMaxPath];
     const char *name = found.dlfo_link_map->l_name;
-    const char *file = name;
+    const char *path = name;
     size_t length = strnlen(name, kMaxPath);
     if (length == 0) { // the loader does not name the executable
-        name = executable;
-        file = "/proc/self/exe";
+        name = path = executable;
         // Executed by name, the loader itself is the executable, and the program a file that it has mapped.
-        if (getauxval(AT_BASE) == 0) {
-            length = read_mapped_path(address, executable, sizeof executable);
-            if (length != 0) file = executable;
-        }
+        if (getauxval(AT_BASE) == 0) length = read_mapped_path(address, executable, sizeof executable);
         if (length == 0) {
-            const ssize_t linked = readlink("/proc/self/exe", executable, sizeof executable);
+            path = "/proc/self/exe";
+            const ssize_t linked = readlink(path, executable, sizeof executable);
             length = linked > 0 ? static_cast<size_t>(linked) : 0;
         }
     }
@@ -64,7 +62,7 @@ void Image::define_module(uint64_t address) noexcept {
         definitions_.commit(RecordStream::put_long(out, REAP_TAG_MODULE, body, size));
     }
     __atomic_store_n(&module_count_, module_count_ + 1, __ATOMIC_RELEASE);
-    lend(file, name, length);
+    lend(path, name, length);
 }
 
 namespace {
@@ -111,6 +109,21 @@ void Image::before_load(const char *file) noexcept {
     unwinder_.before_unload();
     forget_closed_modules();
     unwinder_.after_unload();
+}
+
+void Image::note_unrecorded(uint32_t pid, const char *path, uint32_t reason) noexcept {
+    if (state_ != State::Running) return;
+    const LockGuard guard(definitions_lock_);
+    static uint8_t body[kMaxPath + 32];
+    // After vfork the pid differs from ours; in a sandbox it cannot be read.
+    if (pid == 0) pid = trace_.in_sandbox() ? pid_ : static_cast<uint32_t>(getpid());
+    uint8_t *end = format::put_varint(body, uint64_t{pid});
+    end = format::put_varint(end, reason);
+    end = format::put_string(end, path, strnlen(path, kMaxPath));
+    const auto size = static_cast<size_t>(end - body);
+    if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), size + 16)) {
+        definitions_.commit(RecordStream::put_long(out, REAP_TAG_UNRECORDED, body, size));
+    }
 }
 
 } // namespace reap::preload

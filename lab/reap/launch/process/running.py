@@ -3,6 +3,11 @@
 import os
 from pathlib import Path
 
+_ROUNDS = 20
+"""Lists of processes that are read at most, as others start meanwhile."""
+_AGAIN = 3
+"""Reads of an environment that is empty for the moment in which a program is executed."""
+
 
 def with_variable(name: str, value: str) -> list[str]:
     """Processes that were started with this variable, each as `name (pid N)`.
@@ -11,14 +16,29 @@ def with_variable(name: str, value: str) -> list[str]:
     Cost: one file of each process of the machine.
     """
     wanted = os.fsencode(f"{name}={value}")
-    found = []
-    for entry in os.listdir("/proc"):  # noqa: PTH208 - names alone
-        if not entry.isdigit():
-            continue
-        folder = Path("/proc", entry)
-        try:
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(f"{(folder / 'comm').read_text(errors='replace').strip()} (pid {entry})")
-        except OSError:
-            continue  # ended, or of another user
-    return found
+    found: dict[str, str] = {}
+    known: set[str] = set()
+    for _ in range(_ROUNDS):
+        fresh = {entry for entry in os.listdir("/proc") if entry.isdigit()} - known  # noqa: PTH208 - names
+        if not fresh:
+            break
+        for entry in fresh:
+            folder = Path("/proc", entry)
+            try:
+                if wanted in _environment(folder):
+                    found[entry] = (folder / "comm").read_text(errors="replace").strip()
+            except OSError:
+                continue  # ended, or of another user
+        known |= fresh
+    return [f"{found[entry]} (pid {entry})" for entry in sorted(found, key=int)]
+
+
+def _environment(folder: Path) -> list[bytes]:
+    """Raises OSError of one that has ended, of the kernel's, and of other users'."""
+    text = b""
+    for _ in range(_AGAIN):
+        text = (folder / "environ").read_bytes()
+        if text:
+            break
+        (folder / "exe").readlink()
+    return text.split(b"\0")

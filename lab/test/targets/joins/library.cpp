@@ -135,7 +135,13 @@ const Call calls[] = {
     {"posix_spawn", [](void *f) { as<int>(f, to, kNone, (void *)nullptr, (void *)nullptr, words, environ); }},
     {"posix_spawnp",
      [](void *f) { as<int>(f, to, kNone, (void *)nullptr, (void *)nullptr, words, environ); }},
-    {"system", [](void *f) { as<int>(f, (const char *)nullptr); }},
+    {"system",
+     [](void *f) { // its shell must not load this library, too
+         char **const kept = environ;
+         environ = words + 1;
+         as<int>(f, (const char *)nullptr);
+         environ = kept;
+     }},
     {"popen", [](void *f) { as<void *>(f, kNone, "neither"); }},
     {"wordexp", [](void *f) { as<int>(f, "$(none)", &expanded, WRDE_NOCMD); }},
     {"syscall", [](void *f) { reinterpret_cast<long (*)(long, ...)>(f)(SYS_getppid); }},
