@@ -164,9 +164,8 @@ def test_split_debug_information_has_the_same_functions(tmp_path, version):
 
 @pytest.mark.timed
 def test_showing_sites_of_a_large_unit_takes_no_time(tmp_path):
-    # One unit of 6000 functions, as link-time optimization makes them, of which 300 allocate. A walk through
-    # the whole unit for each frame of each stack takes 60 times as long as to walk it once, which takes as long
-    # as some two million turns of Python.
+    # One unit of 6000 functions, as link-time optimization makes them, of which 300 allocate. To walk it once
+    # takes as long as some two million turns of Python; a walk for each frame of each stack 60 times as long.
     functions = [
         f"__attribute__((noinline)) void *f{n}(int size) {{ void *volatile made = "
         + (f"f{n - 20}(size + {n})" if n % 400 >= 20 else f"malloc(size + {n})")
