@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "build_id.h"
-#include "mapped_path.h"
 #include "output/launcher_client.h"
+#include "output/mapped_path.h"
 
 namespace reap::preload {
 
