@@ -66,7 +66,7 @@ MEASURED = {
     "syscall(SYS_execve)": [STARTS, "raw", STARTS, "leak"],
     "syscall(SYS_fork)": [STARTS, "clone", STARTS, "leak"],
 }
-"""Each has its environment given back, and exceeds the limit."""
+"""The preloads are put back into the environment of each, which exceeds the limit."""
 AS_ROOT = {
     "setpriv": ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", STARTS, "leak"],
     "su": ["su", "-c", LEAK],
