@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 from building import workload_cache
-from lab.test.drag.test_drag import SEED, drag, said
+from lab.test.drag.test_drag import SEED, drag, own_sites, said
 from recorded import drag_compiled, target
 
 from reap.base.errors import ReapError
@@ -70,7 +70,8 @@ def recompiled(tmp_path_factory) -> Ran:
 
 
 def sites(levels: list[DragLevel]) -> list[DragSite]:
-    return [site for site in levels[0].sites if "layers" in site.module]
+    (module,) = {site.module for site in levels[0].sites if "layers" in site.module}
+    return own_sites(levels[0], module)
 
 
 @pytest.mark.slow

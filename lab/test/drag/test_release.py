@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 
 import pytest
-from lab.test.drag.test_drag import drag
+from lab.test.drag.test_drag import drag, own_sites
 from lab.test.drag.test_recompiled import recompiled
 from recorded import drag_compiled, target
 
@@ -36,8 +36,8 @@ def built(engine: str, program: str) -> str:
 
 
 def areas(level: DragLevel, module: str) -> tuple[int, int]:
-    """In use and needed, of the program's own objects: the C library has some for threads."""
-    own = [site for site in level.sites if site.module == module]
+    """In use and needed, of the program's own objects."""
+    own = own_sites(level, module)
     return sum(int(site.live_area) for site in own), sum(int(site.needed_area) for site in own)
 
 

@@ -7,7 +7,7 @@ import msgspec
 from reap import native
 from reap.drag.exact.records import DragLevel, DragPoint, DragProcess, DragProfile, DragSite, Tally
 from reap.recording.analyse.frames import Frame, names
-from reap.recording.analyse.sites import lines_of, telling
+from reap.recording.analyse.sites import index_of, lines_of, telling, via
 
 BINS = 400
 """Stretches of a curve."""
@@ -180,6 +180,7 @@ def _sites(
                 function=function,
                 location=location,
                 module=module,
+                via=via(group.chain, index_of(group.chain)),
                 stack=lines_of(group.chain),
                 objects=every.objects,
                 bytes=every.bytes,

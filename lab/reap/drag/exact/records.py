@@ -59,6 +59,8 @@ class DragSite(Record):
     where it was not worked out: they drag less at the peak than those for which it was."""
     dragged: list[float] | None = None
     """Mean bytes that they drag in each interval of the curves, for the sites that drag most."""
+    via: str = ""
+    """What the site called, as of a recording's sites; else empty."""
 
 
 class DragLevel(Record):

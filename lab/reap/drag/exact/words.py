@@ -5,6 +5,7 @@ import shlex
 from reap.base import units
 from reap.base.text import printable, shortened
 from reap.drag.exact.records import DragLevel, DragProcess, DragSite, Tally
+from reap.recording.analyse.frames import with_via
 
 _LEVELS = {
     "objects": "objects: what the program allocates, from malloc or from a pool",
@@ -77,8 +78,9 @@ def _figures(level: DragLevel) -> list[str]:
 
 
 def place(site: DragSite, width: int) -> list[str]:
-    """Function and location, cut to a table's width."""
-    return [printable(shortened(site.function, width)), printable(shortened(site.location, width))]
+    """Function and location, with what it called, cut to a table's width."""
+    where = with_via(site.location, site.via)
+    return [printable(shortened(site.function, width)), printable(shortened(where, width))]
 
 
 def site_rows(level: DragLevel, most: int, width: int = _WIDTH) -> list[tuple[DragSite, list[str]]]:

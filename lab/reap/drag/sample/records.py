@@ -20,6 +20,8 @@ class SampledSite(Record):
     """Of all that is dragged, with its 95 % CI."""
     few: bool
     """It rests on too few samples: another run, with other samples, may differ."""
+    via: str = ""
+    """What the site called, as of a recording's sites; else empty."""
 
 
 class SampledPoint(Record):

@@ -13,7 +13,7 @@ from reap.base.records import Estimate
 from reap.drag.sample.records import SampledSite
 from reap.drag.sample.weights import Drawn, quantile
 from reap.recording.analyse.frames import Frame, names
-from reap.recording.analyse.sites import lines_of, telling
+from reap.recording.analyse.sites import index_of, lines_of, telling, via
 
 _MOST_STACKS = 2000
 """Whose names are looked up: those that stand for most bytes, and as many of those that drag most."""
@@ -86,6 +86,7 @@ def _site(chain: list[Frame], parts: list[_Part], whole: _Sums) -> SampledSite:
         function=function,
         location=location,
         module=module,
+        via=via(chain, index_of(chain)),
         stack=lines_of(chain),
         samples=len(parts),
         bytes=own.bytes,

@@ -6,6 +6,7 @@ from reap.base import units
 from reap.base.records import Estimate
 from reap.base.text import printable, shortened
 from reap.drag.sample.records import SampledProcess, SampledSite
+from reap.recording.analyse.frames import with_via
 
 
 def process_row(process: SampledProcess) -> list[str]:
@@ -35,7 +36,7 @@ def site_rows(process: SampledProcess, most: int, width: int) -> list[tuple[Samp
             [
                 _share(site.share),
                 printable(shortened(site.function, width)),
-                printable(shortened(site.location, width)),
+                printable(shortened(with_via(site.location, site.via), width)),
                 units.size(site.bytes),
                 f"{site.samples}{', few' if site.few else ''}",
             ],

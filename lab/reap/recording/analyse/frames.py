@@ -52,6 +52,7 @@ _SYSTEM = re.compile(
     r"|libg?phobos2?|libg?druntime|libphobos2-ldc|libdruntime-ldc)[-.]\S*so"
 )
 """Shared objects of the languages' own libraries."""
+_LOADER = re.compile(r"/ld-(linux|musl)[^/]*$")
 _STARTS = re.compile(
     r"^(_start|start_thread|(__)?clone3?|_dl_\w+|__libc_\w+|\(frames left out\))$|^runtime(/\w+)?\."
 )
@@ -71,6 +72,11 @@ def is_interpreter(frame: Frame) -> bool:
 def is_system(frame: Frame) -> bool:
     """Whether a frame lies in a shared object of C's, C++'s, Rust's or D's own library, or of the loader."""
     return _SYSTEM.search(frame[0]) is not None
+
+
+def is_loader(frame: Frame) -> bool:
+    """Whether a frame is one of the dynamic loader's, which calls the constructors of libraries."""
+    return _LOADER.search(frame[0]) is not None
 
 
 def is_start(frame: Frame) -> bool:
@@ -172,3 +178,8 @@ def line_of(frame: Frame) -> str:
     if location in (function, "unknown"):
         return function
     return f"{function} [inlined] ({location})" if frame[5] else f"{function} ({location})"
+
+
+def with_via(location: str, via: str) -> str:
+    """The location of a site and, if it called into a library, what it called there."""
+    return f"{location}, via {via}" if via else location

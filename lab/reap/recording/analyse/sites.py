@@ -7,6 +7,7 @@ from reap.recording.analyse.callers import Callers
 from reap.recording.analyse.frames import (
     Frame,
     is_interpreter,
+    is_loader,
     is_ocaml,
     is_ocaml_runtime,
     is_python,
@@ -100,7 +101,7 @@ def index_of(chain: list[Frame]) -> int:
             return at
         if not passes_on(frame) and not is_start(frame) and not (ocaml and is_ocaml_runtime(frame)):
             candidates.append(at)
-    own = [at for at in candidates if not is_system(chain[at])]
+    own = [at for at in candidates if not is_system(chain[at]) and _is_known(chain[at])]
     named = (at for at in own if _is_named(chain[at]) or not _is_shared(chain[at]))
     first = next(named, next(iter(own), -1))
     if first >= 0:
@@ -116,8 +117,13 @@ def _last_own(chain: list[Frame], candidates: list[int]) -> int:
         while at + 1 < len(chain) and own[at + 1] and _RUST_BEGINS not in chain[at][2]:
             at += 1
         return at
-    named = (at for at in candidates if _is_named(chain[at]))
+    named = (at for at in candidates if _is_named(chain[at]) and not is_loader(chain[at]))
     return next(named, next(iter(candidates), 0))
+
+
+def _is_known(frame: Frame) -> bool:
+    """Whether a frame is code of a file or has a name; a walk may end with a word that is no code."""
+    return bool(frame[0] or frame[2])
 
 
 def _is_named(frame: Frame) -> bool:
