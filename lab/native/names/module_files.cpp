@@ -31,7 +31,7 @@ std::string hexadecimal(const std::string &bytes) {
 
 ModuleFiles::ModuleFiles(Symbolizer &symbols, uint64_t began, Folders folders, HeldFiles held)
     : symbols_(symbols), began_(began), folders_(std::move(folders)), held_(std::move(held)) {
-    symbols_.search(folders_.debug);
+    Symbolizer::search(folders_.debug);
 }
 
 const ModuleFiles::Found &ModuleFiles::of(const Module &module) {
@@ -84,8 +84,10 @@ bool ModuleFiles::take_debug(const Module &module, std::string &opened) {
             candidates = {by_id + ".debug", by_id};
         }
         for (const std::string &name : {module.path, base}) {
-            candidates.push_back(folder + '/' + name + ".debug");
-            candidates.push_back(folder + '/' + name);
+            std::string plain = folder;
+            plain.append("/").append(name);
+            candidates.push_back(plain + ".debug");
+            candidates.push_back(std::move(plain));
         }
         for (const std::string &path : candidates) {
             if (!is_regular(path) || !take(module, path)) continue;

@@ -60,6 +60,7 @@ std::vector<UncertainModule> ModuleNames::uncertain() {
         if (naming != Naming::Certain) found.insert_or_assign(module.path, naming);
     }
     std::vector<UncertainModule> out;
+    out.reserve(found.size());
     for (const auto &[path, naming] : found) out.push_back({path, naming});
     return out;
 }

@@ -33,7 +33,8 @@ class Story {
   public:
     // `stamped`: of ten events, how many have a stamp at least.
     Story(Random &random, unsigned images, unsigned threads, unsigned stamped)
-        : random_(random), stamped_(stamped), threads_(threads), streams_(images * threads), used_(images) {}
+        : random_(random), stamped_(stamped), threads_(threads), streams_(size_t{images} * threads),
+          used_(images) {}
 
     void tell(unsigned events) {
         for (unsigned left = events; left != 0; --left) {
@@ -191,12 +192,12 @@ TEST(Bounds, HoldWhatThreadsHaveThatWait) {
     constexpr unsigned kBlocks = 10;
     TraceBuilder trace;
     for (unsigned thread = 0; thread < kThreads; ++thread) {
-        const uint64_t first = 0x100000 * (thread + 1);
+        const uint64_t first = uint64_t{0x100000} * (thread + 1);
         Payload payload;
         payload.alloc(100 + thread, first, 64);
-        for (unsigned i = 1; i < kBlocks; ++i) payload.quick_alloc(first + i * 64, 64);
-        for (unsigned i = 0; i + 1 < kBlocks; ++i) payload.quick_free(first + i * 64);
-        payload.free(1000 + thread, first + (kBlocks - 1) * 64);
+        for (unsigned i = 1; i < kBlocks; ++i) payload.quick_alloc(first + uint64_t{i} * 64, 64);
+        for (unsigned i = 0; i + 1 < kBlocks; ++i) payload.quick_free(first + uint64_t{i} * 64);
+        payload.free(1000 + thread, first + uint64_t{kBlocks - 1} * 64);
         trace.block(REAP_BLOCK_EVENTS, {0, thread}, payload);
     }
     BlockFile file(trace.write());
