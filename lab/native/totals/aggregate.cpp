@@ -158,6 +158,10 @@ template <class Value>
     const size_t bin = std::min<size_t>(octave, kLifetimeBins - 1);
     out_.lifetime_objects[bin] += live.weight;
     out_.lifetime_bytes[bin] += live.weight * static_cast<double>(live.size);
+    if (out_.depth != REAP_DEPTH_FULL) {
+        lifetimes_seen_[bin].add(live.size);
+        if (temporary) see_temporary(image.totals, live.stack);
+    }
     table.remove(&live);
 }
 
@@ -206,48 +210,72 @@ void Aggregator::sample(ImageState &image, const Event &event) {
     latency(event, event.call, weight);
 }
 
-// What a sample adds to the variances of its site.
+// What a sample adds to those of its site.
 void Aggregator::vary(ImageTotals &totals, const Event &event, double weight) const {
     const uint32_t stack = make_room(totals, event.stack);
     if (stack >= totals.variances.size()) totals.variances.resize(totals.sites.size());
     const double variance = weight * weight - weight;
     const auto size = static_cast<double>(event.size);
-    totals.variances[stack].objects += variance;
-    totals.variances[stack].bytes += variance * size * size;
+    SiteVariance &sampled = totals.variances[stack];
+    sampled.objects += variance;
+    sampled.bytes += variance * size * size;
+    sampled.seen_objects += 1;
+    sampled.seen_bytes += size;
 }
 
-// What samples estimate adds up to what was counted: a ratio estimate has less variance, and no part of it is
-// more than the whole.
+double Scale::factor(double weights, double seen, double counted, double variance) noexcept {
+    constexpr double kDeviations = 3;
+    const double most = weights + kDeviations * std::sqrt(variance);
+    return weights > seen && counted >= seen ? (std::min(counted, most) - seen) / (weights - seen) : 1;
+}
+
+// What samples estimate adds up to what was counted: that has less variance, and no part of it is more than
+// the whole.
 void Aggregator::scale_to_counts() {
-    double objects = 0;
-    double bytes = 0;
+    SiteTotals weighed;
+    SiteVariance all;
     double counted_objects = 0;
     double counted_bytes = 0;
     for (const ImageState &image : states_) {
         counted_objects += static_cast<double>(image.totals.objects);
         counted_bytes += static_cast<double>(image.totals.bytes);
         for (const SiteTotals &site : image.totals.sites) {
-            objects += site.objects;
-            bytes += site.bytes;
+            weighed.objects += site.objects;
+            weighed.bytes += site.bytes;
+        }
+        for (const SiteVariance &site : image.totals.variances) {
+            all.objects += site.objects;
+            all.bytes += site.bytes;
+            all.seen_objects += site.seen_objects;
+            all.seen_bytes += site.seen_bytes;
         }
     }
     Scale &scale = out_.scale;
-    scale = {objects > 0 ? counted_objects / objects : 1, bytes > 0 ? counted_bytes / bytes : 1};
+    scale = {Scale::factor(weighed.objects, all.seen_objects, counted_objects, all.objects),
+             Scale::factor(weighed.bytes, all.seen_bytes, counted_bytes, all.bytes)};
     for (ImageState &image : states_) {
-        for (SiteTotals &site : image.totals.sites) {
-            site.objects *= scale.objects;
-            site.temporary *= scale.objects;
-            site.bytes *= scale.bytes;
-        }
-        for (SiteVariance &variance : image.totals.variances) {
-            variance.objects *= scale.objects * scale.objects;
-            variance.bytes *= scale.bytes * scale.bytes;
+        for (size_t stack = 0; stack < image.totals.variances.size(); ++stack) {
+            SiteTotals &site = image.totals.sites[stack];
+            SiteVariance &sampled = image.totals.variances[stack];
+            site.objects = Scale::sum(site.objects, sampled.seen_objects, scale.objects);
+            site.temporary = Scale::sum(site.temporary, sampled.seen_temporary, scale.objects);
+            site.bytes = Scale::sum(site.bytes, sampled.seen_bytes, scale.bytes);
+            sampled.objects *= scale.objects * scale.objects;
+            sampled.bytes *= scale.bytes * scale.bytes;
         }
     }
-    for (double &lived : out_.lifetime_objects) lived *= scale.objects;
-    for (double &lived : out_.lifetime_bytes) lived *= scale.bytes;
-    out_.immortal_objects *= scale.objects;
-    out_.immortal_bytes *= scale.bytes;
+    for (size_t bin = 0; bin < kLifetimeBins; ++bin) {
+        double &objects = out_.lifetime_objects[bin];
+        double &bytes = out_.lifetime_bytes[bin];
+        objects = Scale::sum(objects, lifetimes_seen_[bin].objects, scale.objects);
+        bytes = Scale::sum(bytes, lifetimes_seen_[bin].bytes, scale.bytes);
+    }
+    out_.immortal_objects = Scale::sum(out_.immortal_objects, immortal_seen_.objects, scale.objects);
+    out_.immortal_bytes = Scale::sum(out_.immortal_bytes, immortal_seen_.bytes, scale.bytes);
+}
+
+void Aggregator::see_temporary(ImageTotals &totals, uint32_t stack) {
+    if (stack < totals.variances.size()) totals.variances[stack].seen_temporary += 1;
 }
 
 void Aggregator::sample_end(ImageState &image, const Event &event) {
@@ -331,6 +359,7 @@ void Aggregator::image_ended(ImageState &image) {
     const auto immortal = [this](uint64_t, const auto &live) {
         out_.immortal_objects += live.weight;
         out_.immortal_bytes += live.weight * static_cast<double>(live.size);
+        immortal_seen_.add(live.size);
         remove_size(live.size);
     };
     image.live.each(immortal);

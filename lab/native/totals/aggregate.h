@@ -28,16 +28,30 @@ struct SiteTotals {
     uint64_t epoch = 0; // the peak that `at_peak` belongs to
 };
 
-// Variances of the estimates of a site, in triage.
+// Variances of the estimates of a site, in triage, and what was sampled of it.
 struct SiteVariance {
     double objects = 0;
     double bytes = 0;
+    double seen_objects = 0;
+    double seen_bytes = 0;
+    double seen_temporary = 0;
 };
 
-// By what sums over samples are multiplied, so that they add up to what was counted.
+// By what the part of a weight is multiplied that exceeds 1, so that sums over samples add up to what was
+// counted. A sample itself is certain, and so is what is nearly always sampled, as large blocks are.
 struct Scale {
     double objects = 1;
     double bytes = 1;
+
+    [[nodiscard]] double of_objects(double weight) const noexcept { return sum(weight, 1, objects); }
+    [[nodiscard]] double of_bytes(double weight) const noexcept { return sum(weight, 1, bytes); }
+    // A sum of weights, `seen` without them.
+    static double sum(double weights, double seen, double factor) noexcept {
+        return seen + (weights - seen) * factor;
+    }
+    // What makes the sum one of `counted`, or comes as near as chance explains: blocks of which none was
+    // sampled are not to be charged to others.
+    static double factor(double weights, double seen, double counted, double variance) noexcept;
 };
 
 // Allocations by their size: one by one below REAP_EXACT_SIZES, else in bins.

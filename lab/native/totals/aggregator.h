@@ -1,6 +1,7 @@
 // Boils events down as they come.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -58,6 +59,16 @@ class Aggregator {
         InUseBounds bounds;
     };
 
+    // Samples without their weights.
+    struct Seen {
+        double objects = 0;
+        double bytes = 0;
+        void add(uint64_t size) noexcept {
+            objects += 1;
+            bytes += static_cast<double>(size);
+        }
+    };
+
     void handle(EventStream &stream, std::span<const Event> events);
     void handle_other(EventStream &stream, const Event &event);
     void allocate(ImageState &image, const Event &event, uint32_t ordinal);
@@ -83,6 +94,7 @@ class Aggregator {
         return file_.header().attached == 0 && !file_.part().begins_late();
     }
     void vary(ImageTotals &totals, const Event &event, double weight) const;
+    static void see_temporary(ImageTotals &totals, uint32_t stack);
     void scale_to_counts();
     size_t place_of(uint32_t image);
 
@@ -94,6 +106,8 @@ class Aggregator {
     uint64_t peak_epoch_ = 0;   // of bytes
     uint64_t number_epoch_ = 0; // of blocks
     CountedBlocks counted_;
+    std::array<Seen, kLifetimeBins> lifetimes_seen_;
+    Seen immortal_seen_;
     bool bounded_ = false;
     InUseBounds bounds_;
     OpenEvents *open_ = nullptr; // of the stream of the event at hand, if that has no stamp

@@ -68,7 +68,7 @@ class RowWriter {
         rows_.addresses.push_back(event.address);
         rows_.sizes.push_back(block.size);
         rows_.nodes.push_back(block.node);
-        rows_.weights.push_back(event.what == What::Sample ? event.weight() * summary_.scale.objects : 1.0);
+        rows_.weights.push_back(event.what == What::Sample ? summary_.scale.of_objects(event.weight()) : 1.0);
     }
 
     // Keeps a block that is allocated, and gives one that is freed, in full depth alone and if that is asked

@@ -185,8 +185,8 @@ class Slicer {
         if (place == kNone) return;
         Entry &from = current(place);
         const Held block{event.size, place, slice_, stamp, thread, weight};
-        from.objects += weight;
-        from.bytes += amount(block);
+        from.objects += scale_.of_objects(weight);
+        from.bytes += scale_.of_bytes(weight) * static_cast<double>(event.size);
         if (event.what == What::Sample && event.period == 0) return; // nothing is known of its life
         from.live += amount(block);
         live_ += amount(block);
@@ -205,7 +205,8 @@ class Slicer {
         const Held *block = image.live.find(event.address);
         if (block == nullptr) return;
         const bool same = event.what == What::Free || block->thread == event.thread;
-        if (same && block->stamp == stamp) current(block->entry).temporary += block->weight;
+        if (same && block->stamp == stamp)
+            current(block->entry).temporary += scale_.of_objects(block->weight);
         remove(*block);
         image.live.remove(block);
     }
@@ -228,9 +229,9 @@ class Slicer {
             Entry &entry = current(place);
             if (entry.objects == 0 && entry.temporary == 0 && entry.high == 0) continue;
             auto &values = add_row(slice_, entry).values;
-            values[CallTree::kAllocations].back() = entry.objects * scale_.objects;
-            values[CallTree::kBytes].back() = entry.bytes * scale_.bytes;
-            values[CallTree::kTemporary].back() = entry.temporary * scale_.objects;
+            values[CallTree::kAllocations].back() = entry.objects;
+            values[CallTree::kBytes].back() = entry.bytes;
+            values[CallTree::kTemporary].back() = entry.temporary;
             values[CallTree::kAtPeak].back() = std::max(entry.high, 0.0);
             entry.objects = entry.bytes = entry.temporary = 0;
         }

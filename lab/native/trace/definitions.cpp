@@ -235,7 +235,7 @@ const Frame *Definitions::frame(uint32_t image, uint32_t id) const noexcept {
 
 const PythonLocation *Definitions::python(uint32_t image, uint64_t address) const noexcept {
     if ((address & REAP_PYTHON_FRAME) == 0) return nullptr;
-    static const PythonLocation left_out{.function = "(frames left out)"};
+    static const PythonLocation left_out{.function = "(frames left out)", .file = {}};
     if (address == REAP_FRAMES_LEFT_OUT) return &left_out;
     const uint64_t number = address & ~REAP_PYTHON_FRAME;
     for (int64_t at = find(image); at >= 0;) {

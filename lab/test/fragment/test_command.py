@@ -72,7 +72,7 @@ def test_the_command_ends_as_the_program_ends(profile):
     assert late.returncode == ExitCode.TIMED_OUT
     unknown = reap("fragment", "--timeout", "0.2", "--", "/bin/sleep", "9")
     assert unknown.returncode == ExitCode.TIMED_OUT
-    assert "did not end in time while its size profile was taken" in unknown.stderr
+    assert "/bin/sleep, whose size profile was taken, did not end within 0.2 s" in unknown.stderr
 
 
 def test_threads_that_do_not_come_are_pointed_out(tmp_path):

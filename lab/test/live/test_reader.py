@@ -25,9 +25,12 @@ def sums(growing):
 
 
 def watched_to_its_end(folder, depth, *argv):
-    """What was read of a recording in many steps, what its stacks added up to, and the recording."""
+    """What was read of a recording in many steps, what its stacks added up to, and the recording.
+
+    With a limit of its size a recording in triage has samples alone, as steps always take them.
+    """
     path = folder / "w.reap"
-    command = [*reap_command(), "record", "-d", depth, "-o", str(path), "--", *argv]
+    command = [*reap_command(), "record", "-d", depth, "--max-size", "1GB", "-o", str(path), "--", *argv]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not path.exists() or path.stat().st_size < native.BLOCK_BYTES:
         time.sleep(0.001)

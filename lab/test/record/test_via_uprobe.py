@@ -100,7 +100,7 @@ def test_limits_of_cpu_time_and_size_hold_around_a_program(tmp_path):
     _, less = via(tmp_path, *busy, options=["--max-cpu", "2%", "--max-size", "128K", "--force"])
     assert less.attached.share < more.attached.share / 2
     assert less.attached.overhead < more.attached.overhead
-    assert (tmp_path / "v.reap").stat().st_size <= 3 << 16
+    assert (tmp_path / "v.reap").stat().st_size <= 4 << 16  # with the names that are kept when it ends
 
 
 def test_what_it_shows(tmp_path):

@@ -87,7 +87,9 @@ def test_larger_signal_frames(under):
     assert here[2] == there[2] == 1
     # Whatever the environment of a program is.
     assert int(under("signal-frame", "env", "-i", program).split()[0]) - here[0] > 12 << 10
-    assert [int(word) for word in subprocess.check_output([program]).split()] == here
+    again = [int(word) for word in subprocess.check_output([program]).split()]
+    assert again[1:] == here[1:]
+    assert abs(again[0] - here[0]) < 64  # a frame is aligned, and stacks begin anywhere
 
 
 def test_a_small_stack(under, conditions):

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "reap_encode.h"
 #include "trace_builder.h"
 
 namespace {
@@ -124,6 +125,36 @@ TEST(Exact, NoEstimateIsAboveACountedTotal) {
     double lived = summary.immortal_objects;
     for (const double each : summary.lifetime_objects) lived += each;
     EXPECT_DOUBLE_EQ(lived, 10);
+}
+
+// A large block is certain to be sampled: neither what small ones stand for nor those of which none was
+// sampled is charged to it.
+TEST(Exact, WhatIsCertainStaysAsItIs) {
+    constexpr uint64_t kLarge = 1 << 20;
+    Payload events;
+    for (uint64_t i = 0; i < 40; ++i)
+        events.record(REAP_TAG_SAMPLE, sample(10 + i, kLarge, 0x10000000 + i * kLarge, 1));
+    std::vector<unsigned char> bytes(sizeof(reap_counts));
+    auto *counts = reinterpret_cast<reap_counts *>(bytes.data());
+    counts->by_size[100] = 60;
+    counts->large_objects[reap::format::large_bin(kLarge)] = 40;
+    counts->large_bytes[reap::format::large_bin(kLarge)] = 40 * kLarge;
+    const auto sites = [&bytes](Payload made) {
+        TraceBuilder built(REAP_DEPTH_TRIAGE);
+        built.block(REAP_BLOCK_DEFINITIONS, {},
+                    Payload().image(-1, 0, "/bin/prog").frame(1, 0x1000, 0).frame(2, 0x2000, 0));
+        built.block(REAP_BLOCK_EVENTS, {}, made);
+        built.raw_block(REAP_BLOCK_COUNTS, {}, bytes);
+        return read(built).images[0].sites;
+    };
+    const auto alone = sites(events);
+    EXPECT_NEAR(alone[1].objects, 40, 0.01);
+    for (uint64_t i = 0; i < 5; ++i)
+        events.record(REAP_TAG_SAMPLE, sample(60 + i, 100, 0x9000 + i * 0x100, 2));
+    const auto both = sites(events);
+    EXPECT_NEAR(both[1].objects, 40, 0.01);
+    EXPECT_NEAR(both[2].objects, 60, 0.01);
+    EXPECT_NEAR(both[1].bytes + both[2].bytes, 40.0 * kLarge + 6000, 1);
 }
 
 } // namespace
