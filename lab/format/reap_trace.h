@@ -295,7 +295,9 @@ enum reap_tag {
     REAP_TAG_IMAGE = 0x10,  /* parent image + 1 (0: none), ppid, flags, string executable,
                              string provider of malloc, string command line (NUL-separated) */
     REAP_TAG_MODULE = 0x20, /* module id, start, end, load bias, string path, then string GNU build id (bytes;
-                             empty: none is known). Older recordings have no such field */
+                             empty: none is known), then bits of enum reap_own: whose own functions are
+                             recorded where this module calls or defines them. Older recordings have
+                             neither field */
     REAP_TAG_FRAME = 0x30,  /* frame id, address, parent frame id (0: outermost) */
     REAP_TAG_SAMPLE = 0x40, /* stamp, call, size, address, stack, period, duration in ticks, thread bytes:
                              one allocation drawn with probability 1 - exp(-(size + 16) / period); then how
@@ -322,6 +324,9 @@ enum reap_tag {
     REAP_TAG_NAMES = 0xf0 /* enum reap_names, fields by its kind: what was looked up in modules when the
                            recording ended; of the whole file. Numbers of strings: 0 is the empty one */
 };
+
+/* Allocators with functions of their own (`mallocx`, `mi_malloc`). */
+enum reap_own { REAP_OWN_JEMALLOC = 1, REAP_OWN_MIMALLOC = 2 };
 
 enum reap_mark {
     REAP_MARK_THREAD = 1 /* tid: a thread goes on under the number of one that has ended; what follows in the

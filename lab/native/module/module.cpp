@@ -96,6 +96,8 @@ NB_MODULE(native, m) {
     m.attr("UNRECORDED_SANITIZED") = static_cast<int>(REAP_UNRECORDED_SANITIZED);
     m.attr("UNRECORDED_EXPECTED") = static_cast<int>(REAP_UNRECORDED_EXPECTED);
     m.attr("STOP_SIZE") = static_cast<int>(REAP_STOP_SIZE);
+    m.attr("OWN_JEMALLOC") = static_cast<int>(REAP_OWN_JEMALLOC);
+    m.attr("OWN_MIMALLOC") = static_cast<int>(REAP_OWN_MIMALLOC);
     m.attr("GATE_NONE") = static_cast<int>(REAP_GATE_NONE);
     m.attr("GATE_SHUT") = static_cast<int>(REAP_GATE_SHUT);
     m.attr("GATE_OPEN") = static_cast<int>(REAP_GATE_OPEN);

@@ -312,12 +312,12 @@ class Recording {
         return out;
     }
 
-    // (path, build id in hexadecimal) of modules, as they were recorded; the id is empty where none is known.
-    [[nodiscard]] std::vector<std::pair<nb::str, std::string>> modules() const {
-        std::vector<std::pair<nb::str, std::string>> out;
+    // (path, build id in hexadecimal, bits of enum reap_own) of modules, as they were recorded.
+    [[nodiscard]] std::vector<std::tuple<nb::str, std::string, uint64_t>> modules() const {
+        std::vector<std::tuple<nb::str, std::string, uint64_t>> out;
         for (const ImageInfo &image : definitions_.images()) {
-            for (const Module &module : image.modules)
-                out.emplace_back(text(module.path), hexadecimal(module.build_id));
+            for (const Module &each : image.modules)
+                out.emplace_back(text(each.path), hexadecimal(each.build_id), each.own);
         }
         return out;
     }
@@ -579,7 +579,7 @@ void bind_recording(const nb::module_ &m) {
              "(path, reason) of modules that stacks go through and that have no names, or names that may be "
              "false: NAMES_UNCHECKED, NAMES_OTHER_BUILD, NAMES_CHANGED or NAMES_MISSING.")
         .def("modules", &Recording::modules,
-             "(path, GNU build id in hexadecimal) of every module, as it was recorded; empty: none is known.")
+             "(path, GNU build id or nothing, OWN_... whose calls were recorded) of every module.")
         .def("incomplete", &Recording::incomplete)
         .def(
             "calls", &Recording::calls, "least"_a = 0.0,

@@ -101,6 +101,7 @@ bool Definitions::read_piece(ImageInfo &image, const std::vector<unsigned char> 
             module.path = fields.string();
             module.identified = !fields.done();
             if (module.identified) module.build_id = fields.string();
+            if (!fields.done()) module.own = fields.varint();
             if (fields.good()) image.modules.push_back(module);
         } else if (tag == REAP_TAG_CODE) {
             read_code(image, fields);

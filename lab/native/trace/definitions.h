@@ -21,6 +21,7 @@ struct Module {
     std::string path;
     std::string build_id;    // as bytes; empty: none is known
     bool identified = false; // the recorder looked for one: those of earlier versions do not
+    uint64_t own = 0;        // bits of enum reap_own
 };
 
 struct Frame {

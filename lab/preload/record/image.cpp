@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "calls/own_slots.h"
 #include "output/lost_pages.h"
 #include "real.h"
 #include "stack_walk.h"
@@ -63,6 +64,7 @@ void Image::start(uint32_t flags) noexcept {
     const Range bootstrap = bootstrap_range();
     WatchList::guard(bootstrap.begin, bootstrap.end); // blocks that free must not forward
     if (!calls_reach_us()) flags |= REAP_IMAGE_BYPASSED;
+    patch_own_slots();
     pthread_atfork([] { image.before_fork(); }, [] { image.after_fork_in_parent(); },
                    [] { image.after_fork_in_child(true); });
     auto *page = static_cast<uint8_t *>(map_private(1));
@@ -71,6 +73,7 @@ void Image::start(uint32_t flags) noexcept {
         alive_ = page;
     }
     define_self(flags);
+    if (state_ == State::Running && !trace_.in_sandbox()) define_own_modules();
 }
 
 void Image::define_self(uint32_t flags) noexcept {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "build_id.h"
+#include "calls/own_slots.h"
 #include "output/launcher_client.h"
 #include "output/mapped_path.h"
 
@@ -57,6 +58,7 @@ void Image::define_module(uint64_t address) noexcept {
     const size_t known_bytes =
         trace_.in_sandbox() ? 0 : read_build_id(start, finish, found.dlfo_link_map->l_addr, build_id);
     end = format::put_string(end, reinterpret_cast<const char *>(build_id), known_bytes);
+    end = format::put_varint(end, own_functions_of(found.dlfo_link_map));
     const auto size = static_cast<size_t>(end - body);
     if (uint8_t *out = definitions_.begin(trace_, REAP_BLOCK_DEFINITIONS, process(), size + 16)) {
         definitions_.commit(RecordStream::put_long(out, REAP_TAG_MODULE, body, size));

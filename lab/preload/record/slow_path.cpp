@@ -539,10 +539,11 @@ uint64_t stamp_ahead(ThreadState &thread, const void *address, size_t size = 0) 
 }
 
 // Records the call whole.
+template <class Invoke>
 void *realloc_in_full_depth(ThreadState &thread, reap_call call, void *pointer, size_t size,
-                            const void *frame) noexcept {
+                            const void *frame, Invoke invoke) noexcept {
     const uint64_t before = stamp_ahead(thread, pointer);
-    void *moved = call_realloc(pointer, size);
+    void *moved = invoke(pointer, size);
     const uint64_t after = stamp_ahead(thread, moved, size);
     if (moved != nullptr) {
         count_block(thread, size, true);
@@ -572,15 +573,16 @@ void write_reallocation(ThreadState &thread, reap_call call, const void *pointer
 }
 
 // Counts the call, ends the sample that its block may be, and begins one if it is drawn.
-void *realloc_in_triage(ThreadState &thread, reap_call call, void *pointer, size_t size,
-                        const void *frame) noexcept {
+template <class Invoke>
+void *realloc_in_triage(ThreadState &thread, reap_call call, void *pointer, size_t size, const void *frame,
+                        Invoke invoke) noexcept {
     const bool watched = may_be_watched(pointer) && image.watched.remove(pointer);
     const bool sampled = thread.budget < 0;
     const bool timed = watched || sampled;
     const bool exactly = thread.writes == Writes::Both;
     const uint64_t freed = exactly ? stamp_ahead(thread, pointer) : 0;
     const uint64_t before = timed ? image.now() : 0;
-    void *moved = call_realloc(pointer, size);
+    void *moved = invoke(pointer, size);
     const uint64_t after = timed ? image.now() : 0;
     const uint64_t allocated = exactly ? stamp_ahead(thread, moved, size) : 0;
     if (has_freed(moved, size)) thread.note_failure(size);
@@ -597,25 +599,39 @@ void *realloc_in_triage(ThreadState &thread, reap_call call, void *pointer, size
     return moved;
 }
 
-} // namespace
-
-void *realloc_slow(reap_call call, void *pointer, size_t size) {
-    if (is_nested(thread_state)) return call_realloc(pointer, size);
+// Inlined into what an entry point calls: the frame is that function's.
+template <class Invoke>
+[[gnu::always_inline]] inline void *reallocate(reap_call call, void *pointer, size_t size, Invoke invoke) {
+    if (is_nested(thread_state)) return invoke(pointer, size);
     if (pointer == nullptr) {
         const Permit permit(thread_state);
         on_counts(thread_state, [](reap_counts &counts) { ++counts.fresh_reallocs; });
-        return allocate_slow(call, size, 0, [size] { return real.malloc(size); });
+        return allocate_slow(call, size, 0, [invoke, size] { return invoke(nullptr, size); });
     }
     ThreadState &thread = thread_state;
     refund_impossible(thread, size);
     const Permit permit(thread);
     const void *frame = __builtin_frame_address(0);
-    if (permit.granted() && image.full()) return realloc_in_full_depth(thread, call, pointer, size, frame);
-    if (permit.granted()) return realloc_in_triage(thread, call, pointer, size, frame);
-    void *moved = call_realloc(pointer, size);
+    if (permit.granted() && image.full())
+        return realloc_in_full_depth(thread, call, pointer, size, frame, invoke);
+    if (permit.granted()) return realloc_in_triage(thread, call, pointer, size, frame, invoke);
+    void *moved = invoke(pointer, size);
     if (has_freed(moved, size)) thread.note_failure(size);
     count_reallocation(thread, call, moved, size);
     return moved;
+}
+
+} // namespace
+
+void *realloc_slow(reap_call call, void *pointer, size_t size) {
+    return reallocate(call, pointer, size, [](void *block, size_t bytes) {
+        return block == nullptr ? real.malloc(bytes) : call_realloc(block, bytes);
+    });
+}
+
+void *realloc_by(void *(*function)(void *context), void *context, reap_call call, void *pointer,
+                 size_t size) {
+    return reallocate(call, pointer, size, [function, context](void *, size_t) { return function(context); });
 }
 
 } // namespace reap::preload

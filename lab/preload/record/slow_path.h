@@ -147,4 +147,7 @@ bool note_free(reap_call call, void *pointer) noexcept;
 // realloc and reallocarray, after the overflow check of the size.
 void *realloc_slow(reap_call call, void *pointer, size_t size);
 
+// The same where `function` reallocates, which must not throw. On null the block is still allocated.
+void *realloc_by(void *(*function)(void *context), void *context, reap_call call, void *pointer, size_t size);
+
 } // namespace reap::preload

@@ -96,7 +96,7 @@ def _build(path: str, recorded: dict[str, str]) -> str:
 def _sites(recording: native.Recording, *, attached: bool) -> list[dict[str, Any]]:
     paths: dict[str, str] = {}
     builds: dict[str, str] = {}
-    recorded = dict(recording.modules())
+    recorded = {path: build_id for path, build_id, _ in recording.modules()}
 
     def frames(image: int, stack: int) -> list[Frame]:
         chain = recording.frames(image, stack)

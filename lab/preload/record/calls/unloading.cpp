@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "next.h"
+#include "own_slots.h"
 #include "slow_path.h"
 
 using namespace reap::preload;
@@ -17,6 +18,10 @@ REAP_NEXT(next_dlmopen, "dlmopen", void *(Lmid_t, const char *, int));
 REAP_EXPORT int dlclose(void *handle) {
     ThreadState &thread = thread_state;
     ++thread.unloads;
+    if (ready(thread)) {
+        const Inside inside(thread);
+        define_opened_modules();
+    }
     image.before_unload();
     const int status = next_dlclose(handle);
     if (ready(thread)) {
@@ -34,6 +39,7 @@ REAP_EXPORT void reap_before_load(const char *file) {
     if (!ready(thread)) return;
     const Inside inside(thread);
     image.before_load(file);
+    define_opened_modules();
 }
 
 // A tail call, so that the loader still sees the caller.

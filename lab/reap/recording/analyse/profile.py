@@ -51,7 +51,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
     own = (
         []
         if header.attached
-        else unrecorded(_modules(recording, stacks), {image.provider for image in images})
+        else unrecorded(_modules(recording, stacks), {image.provider for image in images}, _own(recording))
     )
     too_few = depth == "triage" and not header.attached and whole.samples < ENOUGH_SAMPLES
     width, moments = recording.timeline()
@@ -89,9 +89,19 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
 
 
 def _modules(recording: native.Recording, stacks: list[Stack]) -> set[str]:
-    """The files that are known of the program: its executables, and those that allocated."""
+    """The files that are known of the program: its executables, and those that allocated.
+
+    Where functions of an allocator's own are recorded also those that may call them unrecorded.
+    """
+    own = _own(recording)
+    others = {path for path, _ in own} if any(bits for _, bits in own) else set()
     called = {frame[0] for image, number, *_ in stacks for frame in recording.frames(image, number)}
-    return {*called, *(image.executable for image in recording.images())}
+    return {*called, *others, *(image.executable for image in recording.images())}
+
+
+def _own(recording: native.Recording) -> list[tuple[str, int]]:
+    """The modules, each with the allocators whose own functions are recorded wherever it calls them."""
+    return [(path, own) for path, _, own in recording.modules()]
 
 
 def _counted_over(header: native.Header, objects: int) -> int | None:

@@ -2,16 +2,26 @@
 
 from collections.abc import Iterable
 
+from reap import native
 from reap.allocators import own_functions
 from reap.recording.records import UnrecordedAllocator
 
+_BITS = {"jemalloc": native.OWN_JEMALLOC, "mimalloc": native.OWN_MIMALLOC}
 
-def unrecorded(modules: Iterable[str], providers: Iterable[str]) -> list[UnrecordedAllocator]:
+
+def unrecorded(
+    modules: Iterable[str], providers: Iterable[str], recorded: Iterable[tuple[str, int]] = ()
+) -> list[UnrecordedAllocator]:
     """The allocators in `modules`, files of the recorded program, whose calls were not recorded.
 
     `providers` are the files that serve malloc: what they define counts only if another file calls it.
-    Files that are gone say nothing. Takes some milliseconds for each file.
+    `recorded` are the files that call or define functions that were recorded, each with the sum of the
+    allocators' bits (see `native.Recording.modules`). Files that are gone say nothing. Takes some
+    milliseconds for each file.
     """
+    bits: dict[str, int] = {}
+    for path, each_bits in recorded:  # in every process that loaded the file
+        bits[path] = bits.get(path, each_bits) & each_bits
     serving = {path for path in providers if path}
     files = {path: own_functions.read(path) for path in sorted({*modules, *serving}) if path.startswith("/")}
     found = [
@@ -19,11 +29,18 @@ def unrecorded(modules: Iterable[str], providers: Iterable[str]) -> list[Unrecor
         for path, own in files.items()
         if path not in serving
         for allocator, function in own.defined.items()
+        if not bits.get(path, 0) & _BITS.get(allocator, 0)
     ]
-    for path in sorted(serving & files.keys()):
-        others = [own.wanted for each, own in files.items() if each != path]
-        for allocator in files[path].defined:
-            called = [names[allocator] for names in others if allocator in names]
+    for path, own in files.items():
+        for allocator in own.defined:
+            bit = _BITS.get(allocator, 0)
+            if path not in serving and not bits.get(path, 0) & bit:
+                continue
+            called = [
+                other.wanted[allocator]
+                for each, other in files.items()
+                if each != path and allocator in other.wanted and not bits.get(each, 0) & bit
+            ]
             if called:
                 found.append(UnrecordedAllocator(module=path, allocator=allocator, function=min(called)))
     return found
