@@ -139,7 +139,7 @@ TEST(Exact, WhatIsCertainStaysAsItIs) {
     counts->by_size[100] = 60;
     counts->large_objects[reap::format::large_bin(kLarge)] = 40;
     counts->large_bytes[reap::format::large_bin(kLarge)] = 40 * kLarge;
-    const auto sites = [&bytes](Payload made) {
+    const auto sites = [&bytes](const Payload &made) {
         TraceBuilder built(REAP_DEPTH_TRIAGE);
         built.block(REAP_BLOCK_DEFINITIONS, {},
                     Payload().image(-1, 0, "/bin/prog").frame(1, 0x1000, 0).frame(2, 0x2000, 0));
