@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <memory>
 #include <numeric>
 
@@ -221,57 +220,6 @@ void Aggregator::vary(ImageTotals &totals, const Event &event, double weight) co
     sampled.bytes += variance * size * size;
     sampled.seen_objects += 1;
     sampled.seen_bytes += size;
-}
-
-double Scale::factor(double weights, double seen, double counted, double variance) noexcept {
-    constexpr double kDeviations = 3;
-    const double most = weights + kDeviations * std::sqrt(variance);
-    return weights > seen && counted >= seen ? (std::min(counted, most) - seen) / (weights - seen) : 1;
-}
-
-// What samples estimate adds up to what was counted: that has less variance, and no part of it is more than
-// the whole.
-void Aggregator::scale_to_counts() {
-    SiteTotals weighed;
-    SiteVariance all;
-    double counted_objects = 0;
-    double counted_bytes = 0;
-    for (const ImageState &image : states_) {
-        counted_objects += static_cast<double>(image.totals.objects);
-        counted_bytes += static_cast<double>(image.totals.bytes);
-        for (const SiteTotals &site : image.totals.sites) {
-            weighed.objects += site.objects;
-            weighed.bytes += site.bytes;
-        }
-        for (const SiteVariance &site : image.totals.variances) {
-            all.objects += site.objects;
-            all.bytes += site.bytes;
-            all.seen_objects += site.seen_objects;
-            all.seen_bytes += site.seen_bytes;
-        }
-    }
-    Scale &scale = out_.scale;
-    scale = {Scale::factor(weighed.objects, all.seen_objects, counted_objects, all.objects),
-             Scale::factor(weighed.bytes, all.seen_bytes, counted_bytes, all.bytes)};
-    for (ImageState &image : states_) {
-        for (size_t stack = 0; stack < image.totals.variances.size(); ++stack) {
-            SiteTotals &site = image.totals.sites[stack];
-            SiteVariance &sampled = image.totals.variances[stack];
-            site.objects = Scale::sum(site.objects, sampled.seen_objects, scale.objects);
-            site.temporary = Scale::sum(site.temporary, sampled.seen_temporary, scale.objects);
-            site.bytes = Scale::sum(site.bytes, sampled.seen_bytes, scale.bytes);
-            sampled.objects *= scale.objects * scale.objects;
-            sampled.bytes *= scale.bytes * scale.bytes;
-        }
-    }
-    for (size_t bin = 0; bin < kLifetimeBins; ++bin) {
-        double &objects = out_.lifetime_objects[bin];
-        double &bytes = out_.lifetime_bytes[bin];
-        objects = Scale::sum(objects, lifetimes_seen_[bin].objects, scale.objects);
-        bytes = Scale::sum(bytes, lifetimes_seen_[bin].bytes, scale.bytes);
-    }
-    out_.immortal_objects = Scale::sum(out_.immortal_objects, immortal_seen_.objects, scale.objects);
-    out_.immortal_bytes = Scale::sum(out_.immortal_bytes, immortal_seen_.bytes, scale.bytes);
 }
 
 void Aggregator::see_temporary(ImageTotals &totals, uint32_t stack) {

@@ -1,7 +1,10 @@
 #include "totals/counted.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "totals/aggregator.h"
 
 namespace reap::native {
 namespace {
@@ -113,6 +116,57 @@ Counted CountedBlocks::sweep(std::span<const Sample> samples, Images next) {
     }
     most.most = std::clamp(most.most, most.low, std::max(most.low, most.bound));
     return most;
+}
+
+double Scale::factor(double weights, double seen, double counted, double variance) noexcept {
+    constexpr double kDeviations = 3;
+    const double most = weights + kDeviations * std::sqrt(variance);
+    return weights > seen && counted >= seen ? (std::min(counted, most) - seen) / (weights - seen) : 1;
+}
+
+// What samples estimate adds up to what was counted: that has less variance, and no part of it is more than
+// the whole.
+void Aggregator::scale_to_counts() {
+    SiteTotals weighed;
+    SiteVariance all;
+    double counted_objects = 0;
+    double counted_bytes = 0;
+    for (const ImageState &image : states_) {
+        counted_objects += static_cast<double>(image.totals.objects);
+        counted_bytes += static_cast<double>(image.totals.bytes);
+        for (const SiteTotals &site : image.totals.sites) {
+            weighed.objects += site.objects;
+            weighed.bytes += site.bytes;
+        }
+        for (const SiteVariance &site : image.totals.variances) {
+            all.objects += site.objects;
+            all.bytes += site.bytes;
+            all.seen_objects += site.seen_objects;
+            all.seen_bytes += site.seen_bytes;
+        }
+    }
+    Scale &scale = out_.scale;
+    scale = {Scale::factor(weighed.objects, all.seen_objects, counted_objects, all.objects),
+             Scale::factor(weighed.bytes, all.seen_bytes, counted_bytes, all.bytes)};
+    for (ImageState &image : states_) {
+        for (size_t stack = 0; stack < image.totals.variances.size(); ++stack) {
+            SiteTotals &site = image.totals.sites[stack];
+            SiteVariance &sampled = image.totals.variances[stack];
+            site.objects = Scale::sum(site.objects, sampled.seen_objects, scale.objects);
+            site.temporary = Scale::sum(site.temporary, sampled.seen_temporary, scale.objects);
+            site.bytes = Scale::sum(site.bytes, sampled.seen_bytes, scale.bytes);
+            sampled.objects *= scale.objects * scale.objects;
+            sampled.bytes *= scale.bytes * scale.bytes;
+        }
+    }
+    for (size_t bin = 0; bin < kLifetimeBins; ++bin) {
+        double &objects = out_.lifetime_objects[bin];
+        double &bytes = out_.lifetime_bytes[bin];
+        objects = Scale::sum(objects, lifetimes_seen_[bin].objects, scale.objects);
+        bytes = Scale::sum(bytes, lifetimes_seen_[bin].bytes, scale.bytes);
+    }
+    out_.immortal_objects = Scale::sum(out_.immortal_objects, immortal_seen_.objects, scale.objects);
+    out_.immortal_bytes = Scale::sum(out_.immortal_bytes, immortal_seen_.bytes, scale.bytes);
 }
 
 } // namespace reap::native
