@@ -38,7 +38,7 @@ class Appender {
 
     // What follows is of this image.
     void begin_image(const ImageInfo &image);
-    // A record that is too long for a block is left out.
+    // A record that is too long for a block is skipped.
     void add(reap_tag tag, const LongFields &fields);
     void publish();
 

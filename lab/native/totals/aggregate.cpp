@@ -209,7 +209,7 @@ void Aggregator::sample(ImageState &image, const Event &event) {
     latency(event, event.call, weight);
 }
 
-// What a sample adds to those of its site.
+// Adds a sample to the variances of its site.
 void Aggregator::vary(ImageTotals &totals, const Event &event, double weight) const {
     const uint32_t stack = make_room(totals, event.stack);
     if (stack >= totals.variances.size()) totals.variances.resize(totals.sites.size());

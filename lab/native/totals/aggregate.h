@@ -37,8 +37,8 @@ struct SiteVariance {
     double seen_temporary = 0;
 };
 
-// By what the part of a weight is multiplied that exceeds 1, so that sums over samples add up to what was
-// counted. A sample itself is certain, and so is what is nearly always sampled, as large blocks are.
+// Factors for the part of a weight that exceeds 1, so that sums over samples add up to the counters. A sample
+// itself is certain, and so is what is nearly always sampled, as large blocks are.
 struct Scale {
     double objects = 1;
     double bytes = 1;
@@ -49,7 +49,7 @@ struct Scale {
     static double sum(double weights, double seen, double factor) noexcept {
         return seen + (weights - seen) * factor;
     }
-    // What makes the sum one of `counted`, or comes as near as chance explains: blocks of which none was
+    // The factor that makes the sum `counted`, or comes as near as chance explains: blocks of which none was
     // sampled are not to be charged to others.
     static double factor(double weights, double seen, double counted, double variance) noexcept;
 };

@@ -124,7 +124,7 @@ double Scale::factor(double weights, double seen, double counted, double varianc
     return weights > seen && counted >= seen ? (std::min(counted, most) - seen) / (weights - seen) : 1;
 }
 
-// What samples estimate adds up to what was counted: that has less variance, and no part of it is more than
+// Estimates from samples are made to add up to the counters: that has less variance, and no part is more than
 // the whole.
 void Aggregator::scale_to_counts() {
     SiteTotals weighed;

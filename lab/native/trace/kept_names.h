@@ -27,7 +27,7 @@ using KeptModule = std::unordered_map<uint64_t, std::pair<uint32_t, uint32_t>>;
 // Memory is that of the records.
 class KeptNames {
   public:
-    // Take the fields of a record; what makes no sense is left out.
+    // Take the fields of a record; fields that make no sense are skipped.
     void read_string(RecordReader &fields);
     void read_names(RecordReader &fields);
 
