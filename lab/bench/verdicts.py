@@ -19,11 +19,11 @@ from cases import Case, asked, command
 
 from reap.base import units
 from reap.compare import judge as candidates
+from reap.evidence import run, trial
+from reap.evidence.judge.records import WallVerdict
+from reap.evidence.judge.verdict import judge
 from reap.launch import program as programs
 from reap.launch.records import Launch
-from reap.wall import run, trial
-from reap.wall.judge.records import WallVerdict
-from reap.wall.judge.verdict import judge
 
 BUDGET = 30.0
 """Seconds to try the remedies of one."""

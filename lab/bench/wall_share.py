@@ -15,12 +15,12 @@ from pathlib import Path
 
 from recorder import together
 
+from reap.evidence.analyse import facts
+from reap.evidence.analyse.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS
 from reap.experiment import statistics
 from reap.launch import spawn
 from reap.launch.records import Launch
 from reap.recording import watch
-from reap.wall.analyse import facts
-from reap.wall.analyse.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = (

@@ -5,9 +5,19 @@ from typing import Any
 from msgspec.structs import replace as changed
 from samples import MIB, share_of
 
+from reap.evidence.records import (
+    CallCount,
+    Collector,
+    Counted,
+    Faults,
+    Hot,
+    Requests,
+    Resident,
+    Waiting,
+    Wall,
+)
 from reap.recording.analyse.growth import Growth
 from reap.recording.records import SizeBin
-from reap.wall.records import CallCount, Collector, Counted, Faults, Hot, Requests, Resident, Waiting, Wall
 
 
 def counted(allocations: int, size: int = 64) -> Counted:

@@ -5,9 +5,9 @@ from typing import Literal
 from reap.answer.records import Evidence
 from reap.base.records import Record
 from reap.drag.exact.records import DragProfile
+from reap.evidence.records import Collector
 from reap.experiment.records import Comparison
 from reap.recording.records import Profile
-from reap.wall.records import Collector
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):

@@ -10,6 +10,8 @@ from reap.base.errors import ExitCode
 from reap.base.files import read_back
 from reap.compare import run
 from reap.drag import once as drag
+from reap.evidence import collectors_run
+from reap.evidence.records import Collector
 from reap.experiment.folder import Folder
 from reap.experiment.once import alone, prepared, start
 from reap.experiment.runner import InterruptedRunError, Listener
@@ -19,8 +21,6 @@ from reap.recording import read, record, watch
 from reap.recording.analyse.profile import profile as analyse
 from reap.recording.naming import as_started
 from reap.run.records import Measured
-from reap.wall import collectors_run
-from reap.wall.records import Collector
 
 REPORT = "report.html"
 """The report's name in the folder of a run."""

@@ -24,15 +24,16 @@ from reap.commandline.progress import Bar
 from reap.commandline.redact import redacting
 from reap.commandline.stdin import spooled, with_input
 from reap.compare import terminal as compare_terminal
+from reap.evidence import run as measuring
+from reap.evidence import trial
+from reap.evidence.judge import verdict as diagnosis
+from reap.evidence.run import Measured
 from reap.launch import program as programs
 from reap.launch.records import Launch
 from reap.server import words as server_words
 from reap.server.records import Server
-from reap.wall import run as measuring
-from reap.wall import terminal, trial
-from reap.wall.judge import verdict as diagnosis
+from reap.wall import terminal
 from reap.wall.part import WallPart
-from reap.wall.run import Measured
 from reap.wall.words import next_command
 
 RESULTS, PAGE, STACKS, REMEDIES = "wall.json", "wall.html", "stacks.folded", "remedies"

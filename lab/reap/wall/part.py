@@ -9,9 +9,9 @@ from reap.base import units
 from reap.base.text import printable, shortened
 from reap.compare import view as compare_view
 from reap.compare import words as compared
+from reap.evidence.judge.records import WallVerdict
+from reap.evidence.records import Wall
 from reap.experiment.records import Comparison
-from reap.wall.judge.records import WallVerdict
-from reap.wall.records import Wall
 from reap.wall.view import view
 
 _DEEP = 48
@@ -28,7 +28,7 @@ class WallPart(Part, frozen=True, kw_only=True):
     """The verdict on `wall`; if its remedies were tried, `comparison` has their ratios."""
     comparison: Comparison | None = None
     stacks: list[str] = []
-    """Where CPU time went, folded as `wall.analyse.facts.folded` has them: the flame graph."""
+    """Where CPU time went, folded as `evidence.analyse.facts.folded` has them: the flame graph."""
 
     def trimmed(self, limits: Limits) -> Self:
         """Fewer and shorter stacks."""

@@ -11,9 +11,9 @@ from reap.answer import labels
 from reap.base import units
 from reap.base.text import bar, printable, shortened
 from reap.draw.terminal import heading, notes, pairs
+from reap.evidence.judge.records import Remedy, WallVerdict
+from reap.evidence.records import Wall
 from reap.wall import words
-from reap.wall.judge.records import Remedy, WallVerdict
-from reap.wall.records import Wall
 
 _BAR = 28
 _HOT = 12

@@ -11,9 +11,9 @@ from reap.base.text import printable
 from reap.draw import bars as bars_svg
 from reap.draw import flame
 from reap.draw.bars import Bar
+from reap.evidence.judge.records import WallVerdict
+from reap.evidence.records import Wall
 from reap.wall import words
-from reap.wall.judge.records import WallVerdict
-from reap.wall.records import Wall
 
 _TONES = {
     "not the wall": "leave it alone",

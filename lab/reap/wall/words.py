@@ -5,8 +5,8 @@ import shlex
 from reap.allocators.records import Allocator
 from reap.answer import labels
 from reap.base import units
-from reap.wall.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, Remedy, WallVerdict
-from reap.wall.records import Collector, Owner, Wall
+from reap.evidence.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, Remedy, WallVerdict
+from reap.evidence.records import Collector, Owner, Wall
 
 OWNERS: dict[Owner, str] = {
     "allocator": "the allocator",

@@ -12,15 +12,15 @@ import msgspec
 from cases import Case, command
 from programs import reap_command
 
+from reap.evidence import run as wall
+from reap.evidence.judge.records import WallVerdict
+from reap.evidence.judge.verdict import judge
 from reap.launch import program as programs
 from reap.launch.records import Launch
 from reap.rss import run
 from reap.rss.judge import ResidenceVerdict
 from reap.rss.judge import judge as judge_residence
 from reap.run.records import Diagnosis
-from reap.wall import run as wall
-from reap.wall.judge.records import WallVerdict
-from reap.wall.judge.verdict import judge
 
 TRACEPOINTS = os.access("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", os.R_OK)
 INTERVAL = 0.05

@@ -5,9 +5,9 @@ from typing import Literal
 
 from cases import Advice, Said
 
+from reap.evidence.judge.records import WallVerdict
 from reap.rss.judge import ResidenceVerdict
 from reap.run.records import Diagnosis
-from reap.wall.judge.records import WallVerdict
 
 Outcome = Literal["right", "inconclusive", "wrong"]
 POINTS = 0.05

@@ -18,12 +18,13 @@ from reap.answer.json import encode
 from reap.answer.records import Answer
 from reap.answer.trim import STEPS, trim
 from reap.draw import flame
+from reap.evidence import trial
+from reap.evidence.judge.verdict import judge
+from reap.evidence.records import Collector, Faults, Hot, Wall
 from reap.recording.records import Latency
 from reap.run.parts import read_json
 from reap.run.terminal import render_answer
-from reap.wall import trial, words
-from reap.wall.judge.verdict import judge
-from reap.wall.records import Collector, Faults, Hot, Wall
+from reap.wall import words
 
 changed = msgspec.structs.replace
 

@@ -3,7 +3,7 @@
 // Nothing is printed, nothing keeps the program alive, and its lists of listeners are as they were. Whatever goes
 // wrong, then or later (the folder is gone, or its user may not write there), the program goes on as it would have:
 // an older Node.js than 18.15 has no GCProfiler, and is not heard. What it writes, a file for each thread of each
-// process, `reap.wall.collectors` reads: lines of collections, and microseconds that they stopped their thread,
+// process, `reap.evidence.analyse.collectors` reads: lines of collections, and microseconds that they stopped their thread,
 // of which the last counts.
 'use strict';
 

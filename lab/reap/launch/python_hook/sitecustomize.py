@@ -3,8 +3,8 @@
 
 Nothing of it stays to be seen but one entry of gc.callbacks: the path, the variables and the sitecustomize
 that this one stands before are as they would be. Whatever goes wrong, the program starts as it would have. It
-is for every Python from 3.7 on. What it writes, `reap.wall.collectors` reads: slots, whose layout is
-lab/format/reap_collections.h. It is spelled out again here because the measured Python has no reap.native.
+is for every Python from 3.7 on. `reap.evidence.analyse.collectors` reads what it writes: slots, whose layout
+is lab/format/reap_collections.h. It is spelled out again here because the measured Python has no reap.native.
 """
 
 import contextlib

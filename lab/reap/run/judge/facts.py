@@ -6,10 +6,10 @@ from functools import cached_property
 
 from reap.compare import analyse, judge
 from reap.compare.judge import Standing
+from reap.evidence.judge.thresholds import TOO_SHORT
 from reap.experiment.records import Comparison, Side
 from reap.recording.records import Profile, Share
 from reap.run.judge import thresholds as at
-from reap.wall.judge.thresholds import TOO_SHORT
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,10 @@ from reap.answer import words
 from reap.answer.records import Evidence
 from reap.base import units
 from reap.compare import phrases
+from reap.evidence.judge import thresholds as at
+from reap.evidence.judge.facts import WallFacts
+from reap.evidence.judge.others import garbage_collection
+from reap.evidence.records import Collector, Wall
 from reap.experiment.records import Comparison
 from reap.recording.analyse.growth import growth
 from reap.recording.records import Profile
@@ -13,10 +17,6 @@ from reap.run.judge.facts import Facts
 from reap.run.judge.rules import RULES
 from reap.run.judge.untrusted import why_not
 from reap.run.records import Diagnosis
-from reap.wall.judge import thresholds as at
-from reap.wall.judge.facts import WallFacts
-from reap.wall.judge.others import garbage_collection
-from reap.wall.records import Collector, Wall
 
 
 def diagnose(

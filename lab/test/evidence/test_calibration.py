@@ -2,16 +2,16 @@
 
 import msgspec
 import pytest
-from lab.test.wall.measuring import measured
+from lab.test.evidence.measuring import measured
 from samples import MIB, share_of
 from walls import counted, wall_of
 
+from reap.evidence.judge.facts import WallFacts
+from reap.evidence.judge.verdict import judge
+from reap.evidence.records import Faults, Resident, Wall
 from reap.launch.host import calibration
 from reap.launch.host.calibration import Calibrated
 from reap.launch.records import Calibration
-from reap.wall.judge.facts import WallFacts
-from reap.wall.judge.verdict import judge
-from reap.wall.records import Faults, Resident, Wall
 
 changed = msgspec.structs.replace
 SLOW = Calibration(fast_pair=18e-9, usual_pair=21e-9, past_pair=60e-9, page_fault=3e-6, measured=True)

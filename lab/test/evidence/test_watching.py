@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 from causes import cause_program
-from lab.test.wall.measuring import PERF, measured, needs_perf
+from lab.test.evidence.measuring import PERF, measured, needs_perf
 from programs import reap, reap_command
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
+from reap.evidence import run as experiment
 from reap.recording import watch
-from reap.wall import run as experiment
 
 
 @pytest.mark.timed

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from walls import calls, hot, wall_of
 
-from reap.wall.analyse.turns import Turns, in_turn
-from reap.wall.judge.verdict import judge
-from reap.wall.records import Waiting
+from reap.evidence.analyse.turns import Turns, in_turn
+from reap.evidence.judge.verdict import judge
+from reap.evidence.records import Waiting
 
 POLLS = 1000
 

@@ -3,10 +3,10 @@
 from reap.answer import words
 from reap.answer.records import Evidence
 from reap.base import units
-from reap.wall.judge import thresholds as at
-from reap.wall.judge.facts import WallFacts
-from reap.wall.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, Cause, Metric, Regime, Suspicion
-from reap.wall.judge.remedies import at_most
+from reap.evidence.judge import thresholds as at
+from reap.evidence.judge.facts import WallFacts
+from reap.evidence.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, Cause, Metric, Regime, Suspicion
+from reap.evidence.judge.remedies import at_most
 
 _CAUSES: dict[Cause, str] = {
     "tcache overflow": "the per-thread cache of freed blocks overflows, so calls take the slow path",

@@ -12,12 +12,12 @@ import pytest
 from causes import go_program, java_classes
 from msgspec.structs import replace
 
+from reap.evidence.analyse.collectors import collector
+from reap.evidence.analyse.facts import with_heard
+from reap.evidence.collectors_run import hear
+from reap.evidence.records import Collector
 from reap.launch import collectors, spawn
 from reap.launch.records import Launch
-from reap.wall.analyse.collectors import collector
-from reap.wall.analyse.facts import with_heard
-from reap.wall.collectors_run import hear
-from reap.wall.records import Collector
 
 GCTRACE = b"""\
 gc 1 @0.011s 2%: 0.030+1.5+0.020 ms clock, 0.06+0.10/1.0/2.0+0.040 ms cpu, 3->4->2 MB, 4 MB goal, 0 P

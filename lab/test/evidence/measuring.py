@@ -4,10 +4,10 @@ import os
 
 import pytest
 
+from reap.evidence import run as experiment
 from reap.launch import program as programs
 from reap.launch.host import sampling
 from reap.launch.records import Launch
-from reap.wall import run as experiment
 
 PERF = sampling.check()
 

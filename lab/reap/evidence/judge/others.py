@@ -5,12 +5,12 @@ import re
 from reap.answer.records import Evidence
 from reap.base import units
 from reap.base.records import Estimate
-from reap.wall.judge import remedies
-from reap.wall.judge import thresholds as at
-from reap.wall.judge.causes import Rule
-from reap.wall.judge.facts import WallFacts
-from reap.wall.judge.records import Suspicion
-from reap.wall.records import Collector, Hot
+from reap.evidence.judge import remedies
+from reap.evidence.judge import thresholds as at
+from reap.evidence.judge.causes import Rule
+from reap.evidence.judge.facts import WallFacts
+from reap.evidence.judge.records import Suspicion
+from reap.evidence.records import Collector, Hot
 
 _READS_TEXT = re.compile(
     r"(?<!pyarg_)pars|(?<!comp)lex|scan(f|ner|_?string|_?token|_?number)|token|decod|deserial|json|xml|yaml"

@@ -8,14 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from reap import native
-from reap.launch.process.records import Moment
-from reap.recording.analyse import estimates
-from reap.recording.records import Latency, Point, Profile, Share
-from reap.rss.analyse import take_apart
-from reap.wall.analyse import owners as wall_owners
-from reap.wall.analyse.owners import CALL_NAMES, Sample
-from reap.wall.analyse.turns import in_turn
-from reap.wall.records import (
+from reap.evidence.analyse import owners as wall_owners
+from reap.evidence.analyse.owners import CALL_NAMES, Sample
+from reap.evidence.analyse.turns import in_turn
+from reap.evidence.records import (
     CALLS,
     OWNERS,
     CallCount,
@@ -30,6 +26,10 @@ from reap.wall.records import (
     Slab,
     Waiting,
 )
+from reap.launch.process.records import Moment
+from reap.recording.analyse import estimates
+from reap.recording.records import Latency, Point, Profile, Share
+from reap.rss.analyse import take_apart
 
 _MOST_HOT = 40
 _ACCEPTS = (43, 288)

@@ -14,11 +14,11 @@ from walls import WALLS
 from reap.allocators import catalog
 from reap.allocators.records import Allocator, Missing
 from reap.compare import judge as candidates
+from reap.evidence import trial as wall_trial
+from reap.evidence.judge.records import Remedy, WallVerdict
+from reap.evidence.judge.verdict import judge
 from reap.experiment.records import Side
 from reap.launch import program as programs
-from reap.wall import trial as wall_trial
-from reap.wall.judge.records import Remedy, WallVerdict
-from reap.wall.judge.verdict import judge
 
 CACHE = "larger thread caches"
 

@@ -13,20 +13,21 @@ from types import SimpleNamespace
 
 import pytest
 from causes import cause_program
-from lab.test.wall.measuring import TRACEPOINTS, measured, needs_perf
+from lab.test.evidence.measuring import TRACEPOINTS, measured, needs_perf
 from marked import marks
 from programs import as_nobody, linked_library, program, reap, reap_command
 from recorded import target
 
 from reap.base.errors import ExitCode, ReapError
+from reap.evidence import notes
+from reap.evidence import run as experiment
+from reap.evidence.analyse import facts, strace
 from reap.launch import program as programs
 from reap.launch.host import sampling
 from reap.launch.records import Launch, Outcome
 from reap.recording import record, watch
 from reap.recording.records import Point
-from reap.wall import command, notes
-from reap.wall import run as experiment
-from reap.wall.analyse import facts, strace
+from reap.wall import command
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ from reap.base import units
 from reap.base.records import Record
 from reap.compare import analyse, judge, phrases, run
 from reap.compare.judge import Standing
+from reap.evidence.judge.records import OF_MEMORY, Remedy, Trial, WallVerdict
 from reap.experiment.budget import LEAST_ROUNDS
 from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.experiment.runner import Listener
 from reap.experiment.specify import Conditions, specify
-from reap.wall.judge.records import OF_MEMORY, Remedy, Trial, WallVerdict
 
 MOST = 4
 """Remedies that are tried: the first of a verdict's, which are those that fit its cause best."""

@@ -2,8 +2,8 @@
 
 from reap.base import units
 from reap.base.records import Estimate
-from reap.wall.judge.facts import WallFacts
-from reap.wall.judge.records import Metric, Remedy
+from reap.evidence.judge.facts import WallFacts
+from reap.evidence.judge.records import Metric, Remedy
 
 _KEEP = "glibc.malloc.trim_threshold=536870912:glibc.malloc.mmap_threshold=33554432"
 """Both, since setting one ends the adjustment of the other; the second is the largest that glibc takes."""

@@ -1,12 +1,12 @@
 """The verdict: is this program at the allocator's wall, on which side of the knee, and what would help?"""
 
 from reap.base import units
-from reap.wall.judge import causes as wall_causes
-from reap.wall.judge import others as wall_others
-from reap.wall.judge import thresholds as at
-from reap.wall.judge import words
-from reap.wall.judge.facts import WallFacts
-from reap.wall.judge.records import (
+from reap.evidence.judge import causes as wall_causes
+from reap.evidence.judge import others as wall_others
+from reap.evidence.judge import thresholds as at
+from reap.evidence.judge import words
+from reap.evidence.judge.facts import WallFacts
+from reap.evidence.judge.records import (
     BY_SAMPLES,
     CAN_BE_SAVED,
     OF_MEMORY,
@@ -15,7 +15,7 @@ from reap.wall.judge.records import (
     Suspicion,
     WallVerdict,
 )
-from reap.wall.records import Wall
+from reap.evidence.records import Wall
 
 
 def judge(wall: Wall) -> WallVerdict:

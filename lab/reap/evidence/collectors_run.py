@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from reap import native
+from reap.evidence.analyse import collectors as figures
+from reap.evidence.analyse import facts
+from reap.evidence.records import Collector
 from reap.launch import collectors, spawn
 from reap.launch.records import Launch, Outcome
-from reap.wall.analyse import collectors as figures
-from reap.wall.analyse import facts
-from reap.wall.records import Collector
 
 
 def hear(

@@ -15,6 +15,11 @@ from reap import native
 from reap.allocators import library
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
+from reap.evidence import collectors_run
+from reap.evidence import notes as wall_notes
+from reap.evidence.analyse import facts, strace
+from reap.evidence.analyse.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
+from reap.evidence.records import Requests, Wall
 from reap.launch.host import calibration, memory
 from reap.launch.process import attach, smaps
 from reap.launch.process.records import Moment
@@ -27,11 +32,6 @@ from reap.recording.analyse.growth import growth
 from reap.recording.analyse.profile import profile as analyse
 from reap.recording.records import Profile, Share
 from reap.rss import watch as residence
-from reap.wall import collectors_run
-from reap.wall import notes as wall_notes
-from reap.wall.analyse import facts, strace
-from reap.wall.analyse.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
-from reap.wall.records import Requests, Wall
 
 COUNTED = "counted.reap"
 """The recording of the counted run in the folder."""
@@ -53,7 +53,7 @@ class Measured(Record):
 
     wall: Wall
     stacks: list[str] = []
-    """Folded, as `wall.analyse.facts.folded` has them."""
+    """Folded, as `evidence.analyse.facts.folded` has them."""
     status: int = 0
     """The program's own."""
     recorded: bool = False

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from reap.wall.records import CollectorKind, Owner
+from reap.evidence.records import CollectorKind, Owner
 
 
 @dataclass(frozen=True)

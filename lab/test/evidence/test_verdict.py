@@ -11,11 +11,21 @@ from hypothesis import strategies as st
 from samples import MIB, share_of
 from walls import WALLS, calls, counted, hot, wall_of
 
+from reap.evidence.judge import thresholds as at
+from reap.evidence.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, WallVerdict
+from reap.evidence.judge.verdict import judge
+from reap.evidence.records import (
+    CALLS,
+    OWNERS,
+    CallCount,
+    Collector,
+    Faults,
+    Requests,
+    Resident,
+    Waiting,
+    Wall,
+)
 from reap.recording.records import SizeBin
-from reap.wall.judge import thresholds as at
-from reap.wall.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, WallVerdict
-from reap.wall.judge.verdict import judge
-from reap.wall.records import CALLS, OWNERS, CallCount, Collector, Faults, Requests, Resident, Waiting, Wall
 
 changed = msgspec.structs.replace
 

@@ -6,10 +6,10 @@ from reap.answer import words
 from reap.answer.records import Evidence
 from reap.base import units
 from reap.base.records import Estimate
-from reap.wall.judge import remedies
-from reap.wall.judge import thresholds as at
-from reap.wall.judge.facts import WallFacts
-from reap.wall.judge.records import Cause, Remedy, Suspicion
+from reap.evidence.judge import remedies
+from reap.evidence.judge import thresholds as at
+from reap.evidence.judge.facts import WallFacts
+from reap.evidence.judge.records import Cause, Remedy, Suspicion
 
 Rule = Callable[[WallFacts], Suspicion | None]
 

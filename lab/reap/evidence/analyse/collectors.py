@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from reap import native
-from reap.wall.records import Collector, CollectorKind
+from reap.evidence.records import Collector, CollectorKind
 
 _GO = re.compile(
     rb"^gc \d+ @[\d.]+s \d+%: (?P<stop>[\d.]+)\+[\d.]+\+(?P<mark>[\d.]+) ms clock, (?P<cpu>[\d.+/]+) ms cpu,",

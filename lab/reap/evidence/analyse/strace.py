@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from reap.wall.records import CALLS, CallCount
+from reap.evidence.records import CALLS, CallCount
 
 WATCHED = ("brk", "mmap", "munmap", "mremap", "madvise", "futex", "execve", "?accept", "accept4",
            "recvfrom", "recvmsg")  # fmt: skip

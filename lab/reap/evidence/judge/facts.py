@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reap.base.records import Estimate
+from reap.evidence.judge import thresholds as at
+from reap.evidence.records import CallCount, Owner, Wall
 from reap.launch.records import Calibration
-from reap.wall.judge import thresholds as at
-from reap.wall.records import CallCount, Owner, Wall
 
 _PAGE = 4096
 

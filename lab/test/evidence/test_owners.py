@@ -5,7 +5,7 @@ import re
 import pytest
 
 from reap.draw import flame
-from reap.wall.analyse.owners import Sample, label, owner
+from reap.evidence.analyse.owners import Sample, label, owner
 
 
 def sample(function="f", *, kernel=False, call=None, inside=False, path="/usr/bin/x"):
