@@ -16,12 +16,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "truth"))
 
 from cases import Case, asked, command
+from reap.evidence.analyse.suspicions.verdict import judge
 
 from reap.base import units
 from reap.compare import judge as candidates
 from reap.evidence import run, trial
-from reap.evidence.judge.records import WallVerdict
-from reap.evidence.judge.verdict import judge
+from reap.evidence.analyse.suspicions.records import WallVerdict
 from reap.launch import program as programs
 from reap.launch.records import Launch
 

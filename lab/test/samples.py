@@ -10,6 +10,7 @@ from answers import answer
 
 from reap.answer.records import Answer, Report
 from reap.base.records import Estimate, exactly
+from reap.evidence.judge.verdict import diagnose
 from reap.experiment.records import Comparison, Ratio, Side, Verdict
 from reap.launch.records import Machine
 from reap.recording.records import (
@@ -26,7 +27,6 @@ from reap.recording.records import (
     SizeBin,
     Totals,
 )
-from reap.run.judge.verdict import diagnose
 from reap.study.records import Statistics
 from reap.workloads import card
 

@@ -7,7 +7,7 @@ from reap.base.records import Record
 from reap.launch.records import Machine
 
 SCHEMA = "report"
-VERSION = 2
+VERSION = 3
 """Of the report. Raised when a field changes its meaning; new fields do not raise it."""
 
 FIELDS: dict[str, object] = {
@@ -24,7 +24,7 @@ FIELDS: dict[str, object] = {
     "tuned": None,
     "drag": None,
     "wall": None,
-    "wall_verdict": None,
+    "causes": None,
     "stacks": [],
 }
 """The fields of all parts in the order of the JSON, and what they are where a part is missing."""

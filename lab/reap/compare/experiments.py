@@ -60,6 +60,14 @@ class Options:
 
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
+Arms = Callable[[Sequence[Allocator], programs.Program], list[Allocator]]
+"""Makes the arms of an experiment of the allocators that were asked for and the program."""
+
+
+def unchanged(allocators: Sequence[Allocator], _: programs.Program) -> list[Allocator]:
+    """Those that were asked for."""
+    return list(allocators)
+
 
 def options(verb: _Verb) -> _Verb:
     """Gives a verb the options of an experiment, and its command; the verb hands them to `opened`."""
@@ -125,12 +133,14 @@ def opened(
     against: Sequence[Variant] = (),
     scanned: Sequence[Variant] = (),
     server: Server | None = None,
+    arms: Arms = unchanged,
     **given: Any,  # noqa: ANN401 - click's; Options says their types
 ) -> Folder:
     """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError.
 
     With `asked` a new one is on fragmented heaps, with `against` of other commands, with `scanned` of one
-    command with several values of its parameters, and with `server` of a server under load.
+    command with several values of its parameters, and with `server` of a server under load. `arms` makes its
+    allocators of those that were asked for.
     """
     if resume:
         options = Options(**given)
@@ -142,7 +152,8 @@ def opened(
                 folder.close()
                 raise
         return folder
-    return _create(list(command), output, Options(**given), asked, against, scanned, server, force=force)
+    options = Options(**given)
+    return _create(list(command), output, options, asked, against, scanned, server, arms=arms, force=force)
 
 
 def refuse_levels(folder: Folder) -> None:
@@ -193,6 +204,7 @@ def _create(
     scanned: Sequence[Variant],
     server: Server | None,
     *,
+    arms: Arms,
     force: bool,
 ) -> Folder:
     if scanned:
@@ -206,6 +218,8 @@ def _create(
     allocators, missing = (
         _base_alone(options.baseline) if against else choose(options.allocators, alone=bool(asked))
     )
+    if arms is not unchanged:
+        allocators = arms(allocators, programs.resolve(command))
     if options.witness and asked is not None:
         raise ReapError(
             "--witness does not go with --levels and --naive",

@@ -20,6 +20,7 @@ from reap.evidence import notes as wall_notes
 from reap.evidence.analyse import facts, strace
 from reap.evidence.analyse.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
 from reap.evidence.records import Requests, Wall
+from reap.launch import spawn
 from reap.launch.host import calibration, memory
 from reap.launch.process import attach, smaps
 from reap.launch.process.records import Moment
@@ -33,7 +34,7 @@ from reap.recording.analyse.profile import profile as analyse
 from reap.recording.records import Profile, Share
 from reap.rss import watch as residence
 
-COUNTED = "counted.reap"
+COUNTED = "recording.reap"
 """The recording of the counted run in the folder."""
 _SAMPLED = "sampled.reap"
 RECORDINGS = (COUNTED, _SAMPLED)
@@ -46,6 +47,7 @@ _PERIOD = 1e-3
 """Seconds of CPU time a sample stands for, as `watch.run` samples."""
 
 Say = Callable[[str], None]
+Start = Callable[[Launch], Outcome]
 
 
 class Measured(Record):
@@ -58,6 +60,8 @@ class Measured(Record):
     """The program's own."""
     recorded: bool = False
     """Whether there is a recording of the counted run."""
+    timed_out: bool = False
+    """Whether the counted run did not end in time: what is known is of the time until then."""
 
 
 @dataclass(frozen=True)
@@ -75,17 +79,25 @@ class _Counting:
         return sorted({name for path in served for name in library.names(path)})
 
 
-def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_strace: bool = False) -> Measured:
-    """Runs the program twice and says what was seen. Its files are in `folder`.
+def measure(
+    launch: Launch,
+    program: Program,
+    folder: Path,
+    say: Say,
+    *,
+    by_strace: bool = False,
+    start: Start = spawn.run,
+) -> Measured:
+    """Runs the program twice and returns what was seen. Its files are in `folder`.
 
-    `by_strace` runs it once more where the kernel's tracepoints do not count its system calls.
-    Throws ReapError where it cannot be run, or what was seen not be read.
+    `by_strace` runs it once more where the kernel's tracepoints do not count its system calls. `start` runs
+    it to its end. Throws ReapError where it cannot be run, or what was seen not be read.
     """
     calibrated = calibration.here(say)
     say("watching one run: nothing is loaded into it")
     why_not = _uncountable(program)
     with _slab_growth() as growth:
-        outcome = watch.run(launch, folder / _SAMPLED, faults=bool(why_not))
+        outcome = watch.run(launch, folder / _SAMPLED, faults=bool(why_not), start=start)
     first = _read(folder / _SAMPLED, ALLOCATOR_FILES)
     notes = [*program.notes, *wall_notes.of_watching(launch, outcome)]
     counting = None
@@ -93,7 +105,7 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
         notes.append(f"its allocations were not counted: {why_not}")
     else:
         say("counting its allocations in another run")
-        counting = _counted(launch, folder)
+        counting = _counted(launch, folder, start)
         notes += wall_notes.of_counting(outcome, counting.outcome)
     files = [
         *ALLOCATOR_FILES,
@@ -106,10 +118,11 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
     if counting is not None and calls is not None:
         wall = _with_counted(wall, counting)
         suspected = facts.free_in_heap(calls, counting.profile.live) or 0
-        if suspected >= _WORTH_ASKING and wall.growth is None and wall.allocator in {"", "glibc"}:
+        askable = start is spawn.run and wall.allocator in {"", "glibc"}
+        if suspected >= _WORTH_ASKING and wall.growth is None and askable:
             say("asking glibc in a further run how much of its heap is free")
             wall = replace(wall, resident=replace(wall.resident, trimmable=_trimmable(launch)))
-    wall = replace(wall, collections=collectors_run.with_heard(launch, first, wall.collections, say))
+    wall = replace(wall, collections=collectors_run.with_heard(launch, first, wall.collections, say, start))
     if by_strace and wall.calls is None:
         say("counting its system calls by strace in a further run")
         wall = _with_strace(wall, launch)
@@ -121,6 +134,7 @@ def measure(launch: Launch, program: Program, folder: Path, say: Say, *, by_stra
         stacks=facts.folded(seen),
         status=ExitCode.TIMED_OUT if outcome.timed_out else outcome.status,
         recorded=counting is not None,
+        timed_out=counting is not None and counting.outcome.timed_out,
     )
 
 
@@ -169,8 +183,8 @@ def _slab_growth() -> Iterator[Callable[[], int | None]]:
         grown.append(max(0, after - before))
 
 
-def _counted(launch: Launch, folder: Path) -> _Counting:
-    outcome = watch.counted(launch, folder / COUNTED)
+def _counted(launch: Launch, folder: Path, start: Start) -> _Counting:
+    outcome = watch.counted(launch, folder / COUNTED, start)
     recording = traces.read(folder / COUNTED)
     return _Counting(outcome, recording, analyse(recording, launch.argv))
 

@@ -1,5 +1,6 @@
 """Watching a program from outside into a trace, and reading what was seen."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -18,16 +19,18 @@ _PERIOD_US = 1000
 _WATCHED = ["samples"]
 
 
-def run(launch: Launch, path: Path, *, faults: bool = False) -> Outcome:
+def run(
+    launch: Launch, path: Path, *, faults: bool = False, start: Callable[[Launch], Outcome] = spawn.run
+) -> Outcome:
     """Runs the program and writes where its time went to `path`. Nothing is loaded into it.
 
     With `faults` its page faults are looked at, too, which costs a tenth of a microsecond each; they can be
-    had from the counted run, whose time nobody looks at. Throws what `spawn.run` throws.
+    had from the counted run, whose time nobody looks at. `start` runs it to its end. Throws what that throws.
     """
     _create(path)
     what = [*_WATCHED, "faults"] if faults else _WATCHED
     try:
-        return spawn.run(replace(launch, options=[*launch.options, *_options(path, what)]))
+        return start(replace(launch, options=[*launch.options, *_options(path, what)]))
     finally:
         record.finish(path, names=False)
 
@@ -41,13 +44,13 @@ def running(pid: int, seconds: float, path: Path) -> Attached:
         record.finish(path, names=False)
 
 
-def counted(launch: Launch, path: Path) -> Outcome:
+def counted(launch: Launch, path: Path, start: Callable[[Launch], Outcome] = spawn.run) -> Outcome:
     """Runs the program with the recorder in front of its allocator; watches its page faults and system calls.
 
     It is slower than by itself: what it counts is to be looked at, and not what it took.
     """
     watched = replace(launch, options=[*launch.options, "--watch", "faults,calls"])
-    return record.record(watched, path, "triage", force=True)
+    return record.record(watched, path, "triage", force=True, start=start)
 
 
 def read(path: Path, *, files: list[str], functions: list[str]) -> native.Watched:

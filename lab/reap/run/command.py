@@ -15,6 +15,7 @@ from reap.commandline.redact import redacting
 from reap.compare import experiments
 from reap.compare import servers as fitting
 from reap.drag.exact import valgrind
+from reap.evidence import trials
 from reap.run import parts
 from reap.run import run as running
 
@@ -50,12 +51,13 @@ def run(
 ) -> int:
     """Find out whether memory allocation slows a program down, and what to do about it.
 
-    Records one run of CMD in triage, then compares allocators over many runs, and gives a verdict: leave it
-    alone, switch the allocator, allocate less, or inconclusive. CMD should do the same work on each run; its
-    output is compared and discarded.
+    Watches one run of CMD with nothing loaded into it and records another. Then tries, in paired runs, other
+    allocators and a malloc that costs next to nothing, and takes suspected causes away one at a time. The
+    verdict comes from these trials: leave it alone, switch the allocator, change a setting, allocate less, or
+    inconclusive. CMD should do the same work on each run; its output is compared and discarded.
 
-    With --server it records and compares a server: once loaded for the recording, of which --load is no part,
-    then started again under each allocator, as `reap compare --server` does.
+    With --server it records and compares a server: loaded for the recording, of which --load is no part, then
+    started again under each allocator, as `reap compare --server` does.
 
     Exits with CMD's own status, or 1 if an allocator changed its status or its output, or a server or its
     load failed.
@@ -72,7 +74,10 @@ def run(
         raise _no_drag()
     if drag and not options["resume"]:
         valgrind.require()  # before there is a folder for it
-    with experiments.opened(context, force=force, server=server, **options) as folder, Bar() as bar:
+    with (
+        experiments.opened(context, force=force, server=server, arms=trials.first, **options) as folder,
+        Bar() as bar,
+    ):
         experiments.refuse_levels(folder)
         if drag and folder.spec.server is not None:
             raise _no_drag()

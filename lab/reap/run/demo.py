@@ -38,12 +38,15 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     from reap.commandline.experiments import Terminal
     from reap.commandline.progress import Bar
     from reap.compare import experiments
+    from reap.evidence import terminal as evidence_terminal
+    from reap.evidence import trials
+    from reap.evidence.part import VerdictPart
     from reap.experiment.folder import Folder
     from reap.experiment.specify import Conditions, Workload, specify
+    from reap.launch import program as programs
     from reap.run import parts
     from reap.run import run as running
-    from reap.run.part import VerdictPart
-    from reap.run.terminal import render_diagnosis, render_overview
+    from reap.run.terminal import render_overview
     from reap.workloads import preparation
 
     place = (output or unused("reap-demo")).absolute()
@@ -54,9 +57,10 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     answers = []
     for name, scale in PROGRAMS.items():
         ready = preparation.prepare(name, scale=scale)
+        arms = trials.first(allocators, programs.resolve(ready.argv, directory=ready.directory))
         spec = specify(
             ready.argv,
-            allocators,
+            arms,
             workload=Workload(
                 name=name,
                 variant=ready.variant,
@@ -75,7 +79,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
         files.write_files(report, json=place / "report.json", html=place / running.REPORT, force=again)
         console.rule(name, align="left")
         if verdict := answer.part(VerdictPart):
-            render_diagnosis(console, verdict.diagnosis)
+            evidence_terminal.render(console, verdict.diagnosis)
         console.print()
     render_overview(console, files.report_of(*answers))
     reporting.say_files(json=place / "report.json", html=place / running.REPORT)

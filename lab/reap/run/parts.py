@@ -13,9 +13,10 @@ from reap.compare.levels.part import LevelsPart
 from reap.compare.part import ComparisonPart
 from reap.diff.part import DifferencePart, ResultsPart
 from reap.drag.exact.part import DragPart
-from reap.run.judge.verdict import diagnose
-from reap.run.part import VerdictPart
-from reap.run.records import Measured
+from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.judge.verdict import diagnose
+from reap.evidence.part import CausesPart, VerdictPart
+from reap.run.records import Examined
 from reap.show.part import FlamePart, ProfilePart, SourcePart
 from reap.tune.part import TunePart
 from reap.wall.part import WallPart
@@ -26,6 +27,7 @@ KINDS: tuple[type[Part], ...] = (
     LevelsPart,
     TunePart,
     ComparisonPart,
+    CausesPart,
     ProfilePart,
     FlamePart,
     SourcePart,
@@ -37,25 +39,30 @@ KINDS: tuple[type[Part], ...] = (
 """In the order of the page. A field that two of them have belongs to the first that is there."""
 
 
-def of_run(measured: Measured) -> list[Part]:
+def of_run(examined: Examined) -> list[Part]:
     """The parts of an answer of `reap run`, the verdict among them."""
-    profile, comparison = measured.profile, measured.comparison
+    profile, wall = examined.profile, examined.known.wall
     verdict = diagnose(
-        profile,
-        comparison,
-        command=measured.command,
-        again=measured.again,
-        collections=measured.collections,
+        command=examined.command,
+        profile=profile,
+        comparison=examined.comparison,
+        causes=examined.causes,
+        wall=wall,
+        suspicions=suspect(wall),
+        missing=examined.missing,
+        again=examined.again,
     )
-    if not comparison.load:
-        pasted = with_input(verdict.next_command, measured.command)
+    if not examined.comparison.load:
+        pasted = with_input(verdict.next_command, examined.command)
         verdict = msgspec.structs.replace(verdict, next_command=pasted)
     parts: list[Part] = [
         VerdictPart(diagnosis=verdict),
-        ComparisonPart(comparison=comparison),
-        ProfilePart(profile=profile),
+        WallPart(wall=wall, stacks=examined.known.stacks),
+        ComparisonPart(comparison=examined.comparison),
     ]
-    return [*parts, DragPart(drag=measured.drag)] if measured.drag else parts
+    parts += [CausesPart(causes=examined.causes)] if examined.causes else []
+    parts += [ProfilePart(profile=profile)] if profile else []
+    return [*parts, DragPart(drag=examined.drag)] if examined.drag else parts
 
 
 def read_json(path: Path | str) -> Report:

@@ -1,20 +1,20 @@
-"""`reap wall`: is a program at the allocator's wall? Its folder, the measuring, the remedies, its files."""
+"""`reap wall`: where the time goes, what allocation costs, and what helps."""
 
 import contextlib
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 from rich.console import Console
 
 from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator
 from reap.answer import files
+from reap.answer.part import Part
 from reap.answer.records import Answer, Report
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT, unused, write_safely
@@ -22,21 +22,33 @@ from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.commandline.redact import redacting
-from reap.commandline.stdin import spooled, with_input
+from reap.commandline.stdin import spooled
+from reap.compare import experiments
+from reap.compare import run as comparing
 from reap.compare import terminal as compare_terminal
+from reap.compare.part import ComparisonPart
 from reap.evidence import run as measuring
-from reap.evidence import trial
-from reap.evidence.judge import verdict as diagnosis
+from reap.evidence import terminal as evidence_terminal
+from reap.evidence import trials
+from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.explain import Explained, explain
+from reap.evidence.judge.records import Diagnosis
+from reap.evidence.judge.verdict import diagnose
+from reap.evidence.part import CausesPart, VerdictPart
 from reap.evidence.run import Measured
+from reap.experiment.folder import Folder
+from reap.experiment.records import Comparison
+from reap.experiment.specify import Conditions, specify
 from reap.launch import program as programs
 from reap.launch.records import Launch
+from reap.recording import read
+from reap.recording.analyse.profile import profile as analyse
 from reap.server import words as server_words
 from reap.server.records import Server
 from reap.wall import terminal
 from reap.wall.part import WallPart
-from reap.wall.words import next_command
 
-RESULTS, PAGE, STACKS, REMEDIES = "wall.json", "wall.html", "stacks.folded", "remedies"
+RESULTS, PAGE, STACKS, TRIALS = "wall.json", "wall.html", "stacks.folded", "trials"
 _INPUT = "stdin"
 _SECONDS = click.FloatRange(min=0, min_open=True)
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -65,13 +77,13 @@ class Asked:
     "--seconds", type=_SECONDS, default=10, show_default=True, help="With --pid or --server: how long."
 )
 @click.option("-a", "--allocator", help="Run CMD under this allocator: a name, or NAME=/path/lib.so.")
-@click.option("--try/--no-try", "tries", default=True, help="Whether to try the remedies. [default: try]")
+@click.option("--try/--no-try", "tries", default=True, help="Whether to run the trials. [default: try]")
 @click.option(
     "--budget",
     type=_SECONDS,
-    default=60,
+    default=120,
     show_default=True,
-    help="Time limit for trying remedies, in seconds.",
+    help="Time limit for the trials, in seconds.",
 )
 @click.option("--calls", is_flag=True, help="Count system calls with strace where nothing else can.")
 @click.option("--timeout", type=_SECONDS, help="Seconds until a run is stopped.")
@@ -105,13 +117,14 @@ def wall(
     force: bool,
     **given: Any,  # noqa: ANN401 - click's; servers.asked takes it
 ) -> int:
-    """Find out where a program's time goes, whether it is at the allocator's wall, and what helps.
+    """Find out where a program's time goes, what allocation costs it, and what helps.
 
-    CMD runs twice, its output discarded: once with nothing loaded into it, sampled from outside, and once
-    more to count its allocations. A program with a garbage collector runs a third time to measure that. Reap
-    prints the verdict and tries the remedies in runs paired with the unchanged program. With --pid it watches
-    a running process through the kernel only, and tries nothing; with --server that of a server that uses the
-    most CPU time, while --load runs again and again.
+    Measures as `reap run` does, comes to the same verdict, and prints all that it rests on. CMD runs twice,
+    its output discarded: once with nothing loaded into it, sampled from outside, and once more to count its
+    allocations; a program with a garbage collector runs a third time to measure that. Then come the trials,
+    in runs paired with the unchanged program. With --pid it watches a running process through the kernel
+    only, and tries nothing; with --server that of a server that uses the most CPU time, while --load runs
+    again and again.
 
     Exits with CMD's own status.
 
@@ -130,14 +143,18 @@ def wall(
             command, pid, seconds, allocator, timeout, budget, calls, path, server=server, again=tuple(again)
         )
         seen = _measured(asked)
-        part = _judged(asked, seen)
-        _write(asked, part, json_file, force=force)
-    _show(console, part)
-    if tries:
-        part = _tried(asked, part, console, json_file)
+        write_safely(asked.path / STACKS, "".join(f"{line}\n" for line in seen.stacks).encode(), force=True)
+        parts = _parts(asked, seen)
+        _write(asked, parts, json_file, force=force)
+    terminal.render(console, seen.wall)
+    if tries and command and pid is None and server is None:
+        parts = _tried(asked, seen, console)
+        _write(asked, parts, json_file, force=True)
+    console.print()
+    evidence_terminal.render(console, _verdict_of(parts))
     if html_file is not None:
-        files.write_files(_report(asked, part), json=None, html=html_file, force=force)
-    _say_written(asked, part, json_file, html_file)
+        files.write_files(_report(asked, parts), json=None, html=html_file, force=force)
+    _say_written(asked, parts, json_file, html_file)
     return seen.status
 
 
@@ -224,87 +241,101 @@ def _measured(asked: Asked) -> Measured:
     return measuring.measure(launch, found, asked.path, _say, by_strace=asked.calls)
 
 
-def _judged(asked: Asked, seen: Measured) -> WallPart:
-    """The facts with their verdict."""
-    write_safely(asked.path / STACKS, "".join(f"{line}\n" for line in seen.stacks).encode(), force=True)
-    return WallPart(wall=seen.wall, wall_verdict=diagnosis.judge(seen.wall), stacks=seen.stacks)
+def _parts(
+    asked: Asked,
+    seen: Measured,
+    compared: Comparison | None = None,
+    told: Explained | None = None,
+) -> list[Part]:
+    """What is known and what was tried, with the verdict on it."""
+    told = told or Explained()
+    recording = asked.path / measuring.COUNTED
+    profile = analyse(read.read(recording), list(asked.command)) if seen.recorded else None
+    verdict = diagnose(
+        command=list(seen.wall.command),
+        profile=profile,
+        comparison=compared,
+        causes=told.comparison,
+        wall=seen.wall,
+        suspicions=suspect(seen.wall),
+        missing=told.missing,
+        again=asked.again,
+    )
+    parts: list[Part] = [VerdictPart(diagnosis=verdict), WallPart(wall=seen.wall, stacks=seen.stacks)]
+    parts += [ComparisonPart(comparison=compared)] if compared else []
+    return [*parts, CausesPart(causes=told.comparison)] if told.comparison else parts
 
 
-def _write(asked: Asked, part: WallPart, json_file: Path | None, *, force: bool) -> None:
+def _verdict_of(parts: Sequence[Part]) -> Diagnosis:
+    return next(part.diagnosis for part in parts if isinstance(part, VerdictPart))
+
+
+def _write(asked: Asked, parts: list[Part], json_file: Path | None, *, force: bool) -> None:
     """Writes the results and the page, to standard output nothing yet. Throws ReapError."""
-    report = _report(asked, part)
+    report = _report(asked, parts)
     files.write_files(report, json=asked.path / RESULTS, html=asked.path / PAGE, force=True)
     if json_file != STANDARD_OUTPUT:
         files.write_files(report, json=json_file, html=None, force=force)
 
 
-def _show(console: Console, part: WallPart) -> None:
-    """Prints facts and verdict."""
-    terminal.render(console, part.wall)
-    if part.wall_verdict is not None:
-        console.print()
-        terminal.render_verdict(console, part.wall_verdict)
-
-
-def _tried(asked: Asked, part: WallPart, console: Console, json_file: Path | None) -> WallPart:
-    """Tries what would help and can be tried here; the part with what came of it. Throws ReapError."""
-    verdict = part.wall_verdict
-    if verdict is None or asked.pid is not None or asked.server is not None or not asked.command:
-        return part
-    base = catalog.parse(asked.allocator)[0] if asked.allocator else None
-    planned = trial.plan(verdict, base=base, seconds=part.wall.wall_seconds, budget=asked.budget)
-    if not planned.allocators:
-        for said in planned.missing:
-            _say(said)
-        return part
-    console.print()
-    _say(f"trying {', '.join(each.name for each in planned.remedies)}, for at most {asked.budget:g} s")
+def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
+    """Tries allocators, the price and what tells causes apart: the parts of it. Throws ReapError."""
+    found = programs.resolve(list(asked.command))
+    if found.obstacle:
+        return _parts(asked, seen)
+    base = catalog.parse(asked.allocator)[0] if asked.allocator else Allocator(name=DEFAULT)
+    usual, missing = experiments.choose(None, alone=True)
+    if missing:
+        _say(missing)
+    others = [each for each in usual if each.name not in {base.name, DEFAULT}]
+    arms = trials.first([base, *others], found)
+    kept = trials.affordable(arms[1:], seen.wall.wall_seconds, asked.budget / 2)
+    left = {each.name: trials.NO_TIME for each in arms[1:] if each not in kept}
     stdin = asked.path / _INPUT
-    with (
-        trial.begin(
-            asked.path / REMEDIES,
-            list(asked.command),
-            planned,
-            budget=asked.budget,
-            timeout=asked.timeout,
-            stdin=iter([stdin.read_bytes()]) if stdin.exists() else None,
-            force=True,
-        ) as runs,
-        Bar() as bar,
-    ):
-        verdict, comparison = trial.tried(verdict, runs, planned, Terminal(bar))
-    done = msgspec.structs.replace(part, wall_verdict=verdict, comparison=comparison)
-    _write(asked, done, json_file, force=True)
-    compare_terminal.render(console, comparison)
-    terminal.render_trial(console, verdict)
-    return done
+    spec = specify(
+        list(asked.command),
+        [base, *kept],
+        baseline=base.name,
+        conditions=Conditions(
+            budget=asked.budget / 2, timeout=asked.timeout, stdin=stdin.exists(), pairing="auto"
+        ),
+    )
+    content = iter([stdin.read_bytes()]) if stdin.exists() else None
+    with Folder.create(asked.path / TRIALS, spec, content, force=True) as runs, Bar() as bar:
+        listener = Terminal(bar)
+        compared = comparing.compare(runs, listener)
+        told = explain(
+            runs,
+            listener,
+            suspect(seen.wall),
+            compared,
+            seconds=seen.wall.wall_seconds,
+            budget=asked.budget / 2,
+        )
+    compare_terminal.render(console, compared)
+    if told.comparison:
+        console.print()
+        compare_terminal.render(console, told.comparison)
+    return _parts(asked, seen, compared, replace(told, missing={**left, **told.missing}))
 
 
-def _say_written(asked: Asked, part: WallPart, json_file: Path | None, html_file: Path | None) -> None:
-    """Names what was written, and the next command; writes what goes to standard output."""
-    path, wall = asked.path, part.wall
+def _say_written(asked: Asked, parts: Sequence[Part], json_file: Path | None, html_file: Path | None) -> None:
+    """Names what was written; writes what goes to standard output."""
+    path = asked.path
     if json_file == STANDARD_OUTPUT:
         json_file = None
-        files.write_files(_report(asked, part), json=STANDARD_OUTPUT, html=None, force=False)
+        files.write_files(_report(asked, parts), json=STANDARD_OUTPUT, html=None, force=False)
     reporting.say_written("the report", html_file or path / PAGE)
     reporting.say_written("the results", json_file or path / RESULTS)
     reporting.say_written("stacks, folded", path / STACKS)
     if asked.server is not None:
         reporting.say_next(["reap", "compare", *asked.again])
-    elif part.wall_verdict and (line := next_command(part.wall_verdict, wall)):
-        click.echo(f"next: {with_input(line, wall.command)}", err=True)
-    elif (path / measuring.COUNTED).exists():
-        reporting.say_next(["reap", "show", str(path / measuring.COUNTED)])
-    elif wall.custom_title:
-        reporting.say_next(["reap", "wall", "--pid", str(wall.pid), "--seconds", "60"])
-    elif wall.command:
-        reporting.say_next(["reap", "wall", "--", *wall.command])
 
 
-def _report(asked: Asked, part: WallPart) -> Report:
-    command = part.wall.command
+def _report(asked: Asked, parts: Sequence[Part]) -> Report:
+    command = list(asked.command)
     title = reporting.name_of(command) if command else f"process {asked.pid}"
-    return files.report_of(Answer(title=title, command=command, parts=[part]))
+    return files.report_of(Answer(title=title, command=command, parts=list(parts)))
 
 
 def _say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""What `reap wall` adds to an answer: the facts, their verdict, and what came of the remedies."""
+"""What `reap wall` adds to an answer: where the time goes."""
 
 from typing import ClassVar, Self
 
@@ -6,12 +6,8 @@ import msgspec
 
 from reap.answer.part import Limits, Part, Section
 from reap.base import units
-from reap.base.text import printable, shortened
-from reap.compare import view as compare_view
-from reap.compare import words as compared
-from reap.evidence.judge.records import WallVerdict
+from reap.base.text import shortened
 from reap.evidence.records import Wall
-from reap.experiment.records import Comparison
 from reap.wall.view import view
 
 _DEEP = 48
@@ -19,14 +15,11 @@ _DEEP = 48
 
 
 class WallPart(Part, frozen=True, kw_only=True):
-    """Where a program's time goes, and whether its allocator is the cause."""
+    """Where a program's time goes."""
 
-    QUESTION: ClassVar[str] = "Where does the time go, and is it the allocator?"
+    QUESTION: ClassVar[str] = "Where does the time go?"
 
     wall: Wall
-    wall_verdict: WallVerdict | None = None
-    """The verdict on `wall`; if its remedies were tried, `comparison` has their ratios."""
-    comparison: Comparison | None = None
     stacks: list[str] = []
     """Where CPU time went, folded as `evidence.analyse.facts.folded` has them: the flame graph."""
 
@@ -40,18 +33,9 @@ class WallPart(Part, frozen=True, kw_only=True):
         return self if stacks is self.stacks else msgspec.structs.replace(self, stacks=stacks)
 
     def sections(self) -> list[Section]:
-        """The facts with the verdict, and the trial."""
-        facts = view(self.wall, self.wall_verdict, self.stacks)
-        shown = [Section("wall/view.html.j2", "wall", facts, facts.notes)]
-        if self.comparison is not None:
-            tried = compare_view.view(self.comparison, "The remedies against the program as it is")
-            notes = [printable(note) for note in self.comparison.notes]
-            shown.append(Section("compare/view.html.j2", "comparison", tried, notes))
-        return shown
-
-    def overview(self) -> dict[str, str]:
-        """What the best of the remedies takes."""
-        return compared.overview(self.comparison) if self.comparison else {}
+        """One section."""
+        facts = view(self.wall, self.stacks)
+        return [Section("wall/view.html.j2", "wall", facts, facts.notes)]
 
 
 def _heaviest(stacks: list[str], most: int) -> list[str]:

@@ -11,7 +11,6 @@ from reap.answer import labels
 from reap.base import units
 from reap.base.text import bar, printable, shortened
 from reap.draw.terminal import heading, notes, pairs
-from reap.evidence.judge.records import Remedy, WallVerdict
 from reap.evidence.records import Wall
 from reap.wall import words
 
@@ -134,45 +133,3 @@ def _waiting(console: Console, wall: Wall) -> None:
     if held.lock and held.allocator_lock is not None:
         rows.insert(1, ("  the allocator's", units.duration(held.allocator_lock)))
     pairs(console, rows)
-
-
-_COLOURS = {
-    "not the wall": "bold green",
-    "left of the knee": "bold cyan",
-    "right of the knee": "bold yellow",
-    "inconclusive": "bold",
-}
-
-
-def render_verdict(console: Console, verdict: WallVerdict) -> None:
-    """Print the verdict and what would help."""
-    headline = Text("Verdict: ", style="bold")
-    headline.append(words.headline(verdict), style=_COLOURS[verdict.regime])
-    console.print(headline)
-    console.print(Padding(Text(printable(verdict.paragraph)), (0, 0, 1, 2)))
-    for fact in verdict.evidence:
-        console.print(Padding(Text(f"- {printable(fact.statement)} [{fact.source}]"), (0, 0, 0, 2)))
-    if verdict.remedies:
-        console.print()
-        console.print(Text("What would help", style="bold"))
-        for remedy in verdict.remedies:
-            console.print(Padding(_remedy(remedy), (0, 0, 0, 2)))
-
-
-def render_trial(console: Console, verdict: WallVerdict) -> None:
-    """Print what came of the remedies; nothing where none was tried."""
-    if verdict.trial is None:
-        return
-    console.print()
-    console.print(Text("Paired runs against the unchanged program", style="bold"))
-    for said in verdict.trial.sentences:
-        console.print(Padding(Text(f"- {printable(said)}"), (0, 0, 0, 2)))
-    console.print(Padding(Text(printable(verdict.trial.conclusion), style="bold"), (0, 0, 0, 2)))
-
-
-def _remedy(remedy: Remedy) -> Text:
-    said = Text(f"- {printable(remedy.name)}", style="bold")
-    said.append(f": {printable(remedy.expect)}.", style="not bold")
-    for name, value in remedy.environment.items():
-        said.append(f"\n    {printable(f'{name}={shlex.quote(value)}')}", style="not bold dim")
-    return said

@@ -1,7 +1,7 @@
 """What the page shows of the wall, as plain strings: figures are formatted here, the template places them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import markupsafe
 
@@ -11,29 +11,11 @@ from reap.base.text import printable
 from reap.draw import bars as bars_svg
 from reap.draw import flame
 from reap.draw.bars import Bar
-from reap.evidence.judge.records import WallVerdict
 from reap.evidence.records import Wall
 from reap.wall import words
 
-_TONES = {
-    "not the wall": "leave it alone",
-    "left of the knee": "switch the allocator",
-    "right of the knee": "allocate less",
-    "inconclusive": "inconclusive",
-}
-"""Which of the page's verdicts a regime looks like."""
 _SHADES = {"allocator": 2, "kernel_fault": 3, "lock": 3, "collector": 1, "kernel_io": 1, "other": 0}
 _MOST_FUNCTIONS = 15
-
-
-@dataclass(frozen=True)
-class RemedyRow:
-    """A remedy: what it is, how it is set, what to expect of it."""
-
-    name: str
-    how: str
-    expect: str
-    won: bool
 
 
 @dataclass(frozen=True)
@@ -51,16 +33,11 @@ class WallView:
     hot: list[tuple[str, str, str, str]]
     collectors: list[str]
     notes: list[str]
-    verdict: WallVerdict | None = None
-    headline: str = ""
-    tone: str = "inconclusive"
-    remedies: tuple[RemedyRow, ...] = ()
-    next_command: str = ""
 
 
-def view(wall: Wall, verdict: WallVerdict | None, stacks: Sequence[str] = ()) -> WallView:
-    """What there is of it; without a verdict the facts alone. `stacks` are those of the flame graph."""
-    facts = WallView(
+def view(wall: Wall, stacks: Sequence[str] = ()) -> WallView:
+    """What there is of it. `stacks` are those of the flame graph."""
+    return WallView(
         tiles=[(name, printable(value), printable(remark)) for name, value, remark in words.tiles(wall)],
         owners=_owners(wall),
         flames=markupsafe.Markup(flame.draw("CPU time by stack", stacks)),  # noqa: S704 - as there
@@ -70,26 +47,6 @@ def view(wall: Wall, verdict: WallVerdict | None, stacks: Sequence[str] = ()) ->
         hot=_hot(wall),
         collectors=[words.collector(each) for each in wall.collections],
         notes=[printable(note) for note in wall.notes],
-    )
-    if verdict is None:
-        return facts
-    best = verdict.trial.best if verdict.trial else ""
-    rows = [
-        RemedyRow(
-            name=each.name,
-            how=words.variables(each) or (f"preload {each.allocator}" if each.allocator else "by hand"),
-            expect=each.expect,
-            won=bool(best) and each.name == best,
-        )
-        for each in verdict.remedies
-    ]
-    return replace(
-        facts,
-        verdict=verdict,
-        headline=words.headline(verdict),
-        tone=_TONES[verdict.regime],
-        remedies=tuple(rows),
-        next_command=words.next_command(verdict, wall),
     )
 
 

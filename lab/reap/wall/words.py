@@ -1,11 +1,7 @@
 """Labels and figures of the wall, the same on a terminal and on the page."""
 
-import shlex
-
-from reap.allocators.records import Allocator
 from reap.answer import labels
 from reap.base import units
-from reap.evidence.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, Remedy, WallVerdict
 from reap.evidence.records import Collector, Owner, Wall
 
 OWNERS: dict[Owner, str] = {
@@ -19,39 +15,6 @@ OWNERS: dict[Owner, str] = {
 """Who was executing, in words."""
 
 COLLECTORS = {"cpython": "CPython", "go": "Go", "jvm": "the JVM", "v8": "V8"}
-
-
-def headline(verdict: WallVerdict) -> str:
-    """The cause and the side of the knee: `tcache overflow, right of the knee`."""
-    if verdict.cause == "nothing":
-        return verdict.regime
-    return verdict.cause if verdict.cause == verdict.regime else f"{verdict.cause}, {verdict.regime}"
-
-
-def next_command(verdict: WallVerdict, wall: Wall) -> str:
-    """The program with the remedy that won, or another look; empty where nothing is to be typed."""
-    command, trial = ([] if wall.custom_title else wall.command), verdict.trial
-    won = next((each for each in verdict.remedies if trial and each.name == trial.best), None)
-    if won is not None and won.metric == "resident":
-        under = ["--allocator", won.allocator] if won.allocator else []
-        return f"{variables(won)} {shlex.join(['reap', 'rss', *under, '--', *command])}"
-    if won is not None and won.environment and not won.allocator:
-        return f"{variables(won)} {shlex.join(command)}"
-    if won is not None:
-        return shlex.join(["reap", "compare", "--allocators", won.allocator, "--", *command])
-    if command and verdict.cause in OF_MEMORY:
-        return shlex.join(["reap", "rss", "--", *command])
-    if not command or verdict.cause not in OF_THE_ALLOCATOR:
-        return ""
-    if trial is None:
-        return shlex.join(["reap", "wall", "--", *command])
-    line = shlex.join(["reap", "record", "--depth", "full", "-o", "full.reap", "--", *command])
-    return f"{line} && reap show full.reap"
-
-
-def variables(remedy: Remedy | Allocator) -> str:
-    """Its variables as a shell takes them."""
-    return " ".join(f"{name}={shlex.quote(value)}" for name, value in remedy.environment.items())
 
 
 def tiles(wall: Wall) -> list[tuple[str, str, str]]:

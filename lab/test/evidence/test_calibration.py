@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 from lab.test.evidence.measuring import measured
+from reap.evidence.analyse.suspicions.verdict import judge
 from samples import MIB, share_of
 from walls import counted, wall_of
 
-from reap.evidence.judge.facts import WallFacts
-from reap.evidence.judge.verdict import judge
+from reap.evidence.analyse.suspicions.facts import WallFacts
 from reap.evidence.records import Faults, Resident, Wall
 from reap.launch.host import calibration
 from reap.launch.host.calibration import Calibrated

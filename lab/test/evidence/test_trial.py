@@ -8,6 +8,7 @@ import msgspec
 import paired
 import pytest
 from causes import cause_program
+from reap.evidence.analyse.suspicions.verdict import judge
 from samples import MIB, comparison_of, ratio_of, side_of
 from walls import WALLS
 
@@ -15,8 +16,7 @@ from reap.allocators import catalog
 from reap.allocators.records import Allocator, Missing
 from reap.compare import judge as candidates
 from reap.evidence import trial as wall_trial
-from reap.evidence.judge.records import Remedy, WallVerdict
-from reap.evidence.judge.verdict import judge
+from reap.evidence.analyse.suspicions.records import Remedy, WallVerdict
 from reap.experiment.records import Side
 from reap.launch import program as programs
 

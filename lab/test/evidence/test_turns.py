@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from reap.evidence.analyse.suspicions.verdict import judge
 from walls import calls, hot, wall_of
 
 from reap.evidence.analyse.turns import Turns, in_turn
-from reap.evidence.judge.verdict import judge
 from reap.evidence.records import Waiting
 
 POLLS = 1000

@@ -8,12 +8,12 @@ import pytest
 from any_records import ANY, any_number, estimates
 from hypothesis import given
 from hypothesis import strategies as st
+from reap.evidence.analyse.suspicions.verdict import judge
 from samples import MIB, share_of
 from walls import WALLS, calls, counted, hot, wall_of
 
-from reap.evidence.judge import thresholds as at
-from reap.evidence.judge.records import OF_MEMORY, OF_THE_ALLOCATOR, WallVerdict
-from reap.evidence.judge.verdict import judge
+from reap.evidence.analyse.suspicions import thresholds as at
+from reap.evidence.analyse.suspicions.records import OF_MEMORY, OF_THE_ALLOCATOR, WallVerdict
 from reap.evidence.records import (
     CALLS,
     OWNERS,

@@ -23,10 +23,10 @@ from samples import comparison_of, side_of, three_answers
 
 from reap.base.records import Estimate
 from reap.compare import judge, phrases
+from reap.evidence.judge import commands, origins, rules
+from reap.evidence.judge.verdict import diagnose
 from reap.evidence.records import Collector
 from reap.experiment import sequential, statistics
-from reap.run.judge import commands, origins, rules
-from reap.run.judge.verdict import diagnose
 
 
 @pytest.mark.parametrize("case", SITUATIONS, ids=lambda case: case.name)

@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 from cases import Case, command
 from programs import reap_command
+from reap.evidence.analyse.suspicions.verdict import judge
 
 from reap.evidence import run as wall
-from reap.evidence.judge.records import WallVerdict
-from reap.evidence.judge.verdict import judge
+from reap.evidence.analyse.suspicions.records import WallVerdict
 from reap.launch import program as programs
 from reap.launch.records import Launch
 from reap.rss import run

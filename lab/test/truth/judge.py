@@ -5,7 +5,7 @@ from typing import Literal
 
 from cases import Advice, Said
 
-from reap.evidence.judge.records import WallVerdict
+from reap.evidence.analyse.suspicions.records import WallVerdict
 from reap.rss.judge import ResidenceVerdict
 from reap.run.records import Diagnosis
 

@@ -9,6 +9,7 @@ import pytest
 from answers import fields_of
 from hypothesis import given, settings
 from lab.test.wall.test_verdict import ANY, walls
+from reap.evidence.analyse.suspicions.verdict import judge
 from rich.console import Console
 from samples import HOSTILE, comparison_of, profile_of, report_of, side_of
 from walls import WALLS
@@ -19,7 +20,6 @@ from reap.answer.records import Answer
 from reap.answer.trim import STEPS, trim
 from reap.draw import flame
 from reap.evidence import trial
-from reap.evidence.judge.verdict import judge
 from reap.evidence.records import Collector, Faults, Hot, Wall
 from reap.recording.records import Latency
 from reap.run.parts import read_json

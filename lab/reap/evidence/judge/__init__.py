@@ -1,1 +1,1 @@
-"""From the facts of the wall to causes and remedies. Pure functions."""
+"""From a profile and a comparison to the verdict of `reap run`. Pure functions."""

@@ -1,111 +1,128 @@
-"""The verdict: is this program at the allocator's wall, on which side of the knee, and what would help?"""
+"""The verdict: what does allocation cost this program, why, and what is to be done?"""
 
+from collections.abc import Mapping, Sequence
+
+from reap.answer import words
+from reap.answer.records import Evidence
 from reap.base import units
-from reap.evidence.judge import causes as wall_causes
-from reap.evidence.judge import others as wall_others
-from reap.evidence.judge import thresholds as at
-from reap.evidence.judge import words
-from reap.evidence.judge.facts import WallFacts
-from reap.evidence.judge.records import (
-    BY_SAMPLES,
-    CAN_BE_SAVED,
-    OF_MEMORY,
-    OF_THE_ALLOCATOR,
-    Regime,
-    Suspicion,
-    WallVerdict,
-)
+from reap.compare import phrases
+from reap.evidence.analyse.suspicions.records import Suspicion
+from reap.evidence.judge.facts import Facts
+from reap.evidence.judge.records import Diagnosis
+from reap.evidence.judge.rules import RULES
+from reap.evidence.judge.untrusted import why_not
 from reap.evidence.records import Wall
+from reap.experiment.records import Comparison
+from reap.recording.records import Profile
 
 
-def judge(wall: Wall) -> WallVerdict:
-    """The verdict on a program. Pure: the same facts give the same verdict, whatever the program is called.
+def diagnose(
+    *,
+    command: list[str],
+    profile: Profile | None = None,
+    comparison: Comparison | None = None,
+    causes: Comparison | None = None,
+    wall: Wall | None = None,
+    suspicions: Sequence[Suspicion] = (),
+    missing: Mapping[str, str] | None = None,
+    again: Sequence[str] = (),
+) -> Diagnosis:
+    """Judge a program by what is known of it, whatever part of that there is.
 
-    Each rule of `wall_causes` and `wall_others` says what it suspects, with about what part of the program's
-    time that takes; the heaviest that is worth a change is the cause, and the rest is told beside it.
+    Pure: the same records give the same verdict. The first rule of `rules.RULES` that applies decides;
+    `findings` are the suspected causes with what their trials say. `command` is the measured program's
+    command line and `again` what names it on another, for the command to type next.
     """
-    facts = WallFacts(wall)
-    every = [rule(facts) for rule in (*wall_causes.RULES, *wall_others.RULES)]
-    found = sorted((each for each in every if each is not None), key=lambda each: -each.weight)
-    if not facts.enough_samples:
-        found = [each for each in found if each.cause not in BY_SAMPLES]
-    worth = [each for each in found if each.weight >= at.CAUSE_WORTH]
-    if not worth:
-        return _without_cause(facts, found)
-    first, *others = worth
-    return WallVerdict(
-        cause=first.cause,
-        regime=_regime(facts, worth),
-        paragraph=words.paragraph(facts, first, _regime(facts, worth), others),
+    facts = Facts(
+        command=command,
+        profile=profile,
+        comparison=comparison,
+        causes=causes,
+        wall=wall,
+        suspicions=suspicions,
+        missing=missing or {},
+        named=again,
+    )
+    concluded = next(rule for rule in RULES if rule.applies(facts)).says(facts)
+    return Diagnosis(
+        headline=concluded.headline,
+        paragraph=" ".join([*concluded.sentences, *_of_itself(facts)]),
+        findings=facts.findings,
+        bound=facts.bound,
         evidence=[
-            *first.statements,
-            *(said for each in others if each.cause in OF_MEMORY for said in each.statements),
-            *words.evidence(facts),
+            *(said for each in facts.findings for said in each.statements),
+            *_of_sampling(facts),
+            *_of_comparison(facts),
+            *_of_recording(facts),
         ],
-        remedies=first.remedies,
-        weight=first.weight,
-        expect=first.saves if first.cause in CAN_BE_SAVED else None,
-        others=others,
+        next_step=concluded.next_step,
+        next_command=concluded.next_command,
     )
 
 
-def _without_cause(facts: WallFacts, found: list[Suspicion]) -> WallVerdict:
-    why = _cannot_tell(facts)
-    if why:
-        return WallVerdict(
-            cause="inconclusive",
-            regime="inconclusive",
-            paragraph=why,
-            evidence=words.evidence(facts),
-            remedies=[],
+def _of_itself(facts: Facts) -> list[str]:
+    """Allocators that are the baseline again."""
+    comparison = facts.comparison
+    if comparison is None:
+        return []
+    return [phrases.itself(side, comparison) for side in comparison.sides if side.itself]
+
+
+def _of_sampling(facts: Facts) -> list[Evidence]:
+    share, profile = facts.share, facts.profile
+    if profile is None and facts.wall is None:
+        return []
+    if share is None:
+        return [
+            Evidence(statement="The time executing in the allocator could not be sampled.", source="sampling")
+        ]
+    said = words.share(share, "The program")
+    limit = "The marginal cost is higher: this excludes call overhead and cache effects."
+    return [Evidence(statement=f"{said}. {limit}", source="sampling")]
+
+
+def _of_comparison(facts: Facts) -> list[Evidence]:
+    comparison = facts.comparison
+    if comparison is None:
+        return []
+    texts = []
+    priced = [side for side, held, _ in facts.priced if held is comparison]
+    for side in comparison.sides:
+        if side not in facts.compared and side not in priced:
+            texts.append(f"{side.allocator} was left out: {why_not(side)}.")
+            continue
+        effect = (
+            f"Over {units.number(side.rounds, 'paired round')} {phrases.effect(side, side.ratios['cpu'])}"
         )
-    return WallVerdict(
-        cause="nothing",
-        regime="not the wall",
-        paragraph=words.nothing(facts),
-        evidence=[
-            *[said for each in found if each.weight >= at.WORTH_TELLING for said in each.statements],
-            *words.evidence(facts),
-        ],
-        remedies=[],
-    )
-
-
-def _cannot_tell(facts: WallFacts) -> str:
-    """Why nothing may be said, a sentence; empty where something may be."""
-    if facts.cpu < at.TOO_SHORT and facts.elapsed < 5 * at.TOO_SHORT:
-        return (
-            f"The program ended after {units.duration(facts.elapsed)}, with {units.duration(facts.cpu)} of "
-            "CPU time: too short to measure. Give it more work, so that it runs for about a second; "
-            "if it continues in the background, watch it with --pid."
+        beside = filter(None, (phrases.memory(side), phrases.latency(side)))
+        texts.append(f"{'; '.join((effect, *beside))}.")
+    if noise := phrases.noise(comparison):
+        texts.append(f"{noise}.")
+    if comparison.stopped_early:
+        texts.append(
+            f"The budget ended after {units.number(comparison.rounds, 'round')}, before all were run."
         )
-    idle = facts.elapsed > 0 and facts.cpu / facts.elapsed < at.CAUSE_WORTH
-    if idle:
-        return ""
-    if facts.share is None:
-        return (
-            "Its CPU time could not be sampled, so whether it is at the wall is not known. `reap doctor` "
-            "reports what prevents sampling on this machine."
+    texts += [f"Not tried: {name} ({why})." for name, why in facts.missing.items()]
+    if 0 < comparison.exit_code < 126:
+        texts.append(f"The program ended with status {comparison.exit_code} under its own allocator.")
+    if comparison.stdout_varies:
+        texts.append("The program's output varies by itself, so it could not be compared between allocators.")
+    return [Evidence(statement=text, source="comparison") for text in texts]
+
+
+def _of_recording(facts: Facts) -> list[Evidence]:
+    profile = facts.profile
+    if profile is None:
+        return []
+    totals, peak = profile.totals, profile.totals.max_bytes
+    held = units.size(peak.value)
+    if not peak.exact:
+        held = f"about {held} ({units.size(peak.low)} to {units.size(peak.high)})"
+    made = f"{units.number(totals.total_objects, 'allocation')} of {units.size(totals.total_bytes)} in all"
+    texts = [f"{made}; at most {held} in use at once."]
+    missing = [process.name for process in profile.processes if not process.recorded]
+    if missing:
+        texts.append(
+            f"Not recorded: {words.listed(missing)} ({len(missing)} of {len(profile.processes)} processes)."
         )
-    if not facts.enough_samples:
-        return (
-            f"{facts.samples} samples of CPU time are too few to say where it went. Give the program "
-            "more work, so that it runs for a second or so."
-        )
-    return ""
-
-
-def _regime(facts: WallFacts, worth: list[Suspicion]) -> Regime:
-    """Where the program is on the curve of cost against allocations.
-
-    Left of the knee the allocator is on its fast path, so that another one changes little. Right of it, it
-    waits for its lock, asks the kernel, or searches its bins.
-    """
-    causes = [each.cause for each in worth if each.cause in OF_THE_ALLOCATOR]
-    if facts.past_malloc is not None:
-        causes = [each for each in causes if each != "page faults"]
-    if not causes:
-        return "not the wall" if facts.share is not None or worth[0].cause in OF_MEMORY else "inconclusive"
-    if causes[0] != "many allocations":
-        return "right of the knee"
-    return "left of the knee" if facts.pair is not None else "inconclusive"
+    return [Evidence(statement=text, source="recording") for text in texts]

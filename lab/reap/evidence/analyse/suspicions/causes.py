@@ -5,11 +5,10 @@ from collections.abc import Callable
 from reap.answer import words
 from reap.answer.records import Evidence
 from reap.base import units
-from reap.base.records import Estimate
-from reap.evidence.judge import remedies
-from reap.evidence.judge import thresholds as at
-from reap.evidence.judge.facts import WallFacts
-from reap.evidence.judge.records import Cause, Remedy, Suspicion
+from reap.evidence.analyse.suspicions import remedies
+from reap.evidence.analyse.suspicions import thresholds as at
+from reap.evidence.analyse.suspicions.facts import WallFacts
+from reap.evidence.analyse.suspicions.records import Cause, Remedy, Suspicion
 
 Rule = Callable[[WallFacts], Suspicion | None]
 
@@ -25,17 +24,12 @@ def arena_lock(facts: WallFacts) -> Suspicion | None:
     said = f"Threads waited for the allocator's lock for {units.percent(waited)} of the program's time"
     if futex:
         said += f", and it called futex {units.number(futex, 'time')} for that"
-    saves = Estimate(value=waited, low=waited / 2, high=weight)
     return Suspicion(
         cause="arena lock",
         weight=weight,
-        saves=saves,
         statements=[_kernel(f"{said}.")],
-        remedies=[
-            *remedies.other_allocators(facts, saves, metric="wall"),
-            *remedies.larger_cache(facts, saves, metric="wall"),
-            *remedies.allocate_less(facts, saves, metric="wall"),
-        ],
+        probes=remedies.probes(facts, "arenas"),
+        remedies=[*remedies.larger_cache(facts, metric="wall"), *remedies.allocate_less()],
     )
 
 
@@ -65,10 +59,8 @@ def page_faults(facts: WallFacts) -> Suspicion | None:
     if facts.thrashes or facts.kernel_part <= 0:
         return None
     weight = facts.of_busy(facts.kernel_part)
-    again = facts.turnover is None or facts.turnover >= at.TURNOVER
     if facts.past_malloc is not None:
         return _faults_past_malloc(facts, facts.past_malloc, weight)
-    saves = _saves(facts.kernel_part) if again else Estimate(value=0.0, low=0.0, high=facts.kernel_part)
     faults = f"{units.count(facts.wall.faults.minor)} minor page faults"
     part = f"{units.percent(facts.kernel_part)} of CPU time went to pages fresh from the kernel"
     said = [_kernel(f"{part} ({faults}).")]
@@ -80,17 +72,17 @@ def page_faults(facts: WallFacts) -> Suspicion | None:
                 "Without counts of system calls, brk or mmap thrash is not excluded; --calls counts them."
             )
         )
+    again = facts.turnover is None or facts.turnover >= at.TURNOVER
     if facts.turnover is not None:
         how = "it returns memory and requests it again" if again else "it grows, which no cache helps"
         times = units.ratio(facts.turnover)
         said.append(_kernel(f"It obtained {times} times its peak memory from the kernel: {how}."))
-    kept = remedies.keep_memory(facts, saves, mappings=True) if again else []
+    kept = remedies.keep_memory(facts, mappings=True) if again else []
     return Suspicion(
         cause="page faults",
         weight=weight,
-        saves=saves,
         statements=said,
-        remedies=[*kept, *remedies.huge_pages(facts, saves), *remedies.reuse(saves)],
+        remedies=[*kept, *remedies.huge_pages(facts), *remedies.reuse()],
     )
 
 
@@ -98,19 +90,17 @@ def _faults_past_malloc(facts: WallFacts, fresh: int, weight: float) -> Suspicio
     """Pages of a runtime's heap, or of the program's own mappings, which no setting of malloc reaches."""
     asked = facts.wall.counted.bytes if facts.wall.counted else 0
     part = f"{units.percent(facts.kernel_part)} of CPU time went to pages fresh from the kernel"
-    saves = Estimate(value=0.0, low=0.0, high=facts.kernel_part)
     return Suspicion(
         cause="page faults",
         weight=weight,
-        saves=saves,
         statements=[
             _kernel(
                 f"{part}. They amount to {units.size(fresh)}; malloc allocated only {units.size(asked)} in "
                 "all. They are a runtime's heap, the program's own mappings, or copies after a fork, "
-                "which no allocator affects."
+                "which no malloc affects."
             )
         ],
-        remedies=remedies.reuse(saves),
+        remedies=remedies.reuse(),
     )
 
 
@@ -119,7 +109,6 @@ def filling(facts: WallFacts) -> Suspicion | None:
     part = facts.filling_part
     if part <= 0:
         return None
-    saves = Estimate(value=part / 2, low=0.0, high=part)
     calls = facts.wall.counted.calls if facts.wall.counted else {}
     called = [f"{name} {units.count(calls[name])} times" for name in ("calloc", "realloc") if calls.get(name)]
     said = f"{units.percent(part)} of CPU time was in memset for calloc, or in memcpy for realloc"
@@ -127,37 +116,30 @@ def filling(facts: WallFacts) -> Suspicion | None:
     return Suspicion(
         cause="clearing and copying",
         weight=facts.of_busy(part),
-        saves=saves,
         statements=[_sampling(f"{said}.")],
-        remedies=[*remedies.clear_less(saves), *remedies.other_allocators(facts, saves)],
+        remedies=remedies.clear_less(),
     )
 
 
 def tcache_overflow(facts: WallFacts) -> Suspicion | None:
-    """An allocator past the knee, with no call to the kernel to blame."""
+    """An allocator on its slow path, with no call to the kernel to blame."""
     pair = facts.pair
     if pair is None or not facts.past_the_knee:
         return None
+    large = facts.large_blocks > at.FREE_PART
     why = (
         f"{units.percent(facts.large_blocks)} of all blocks are larger than glibc's thread cache keeps"
-        if facts.large_blocks > at.FREE_PART
+        if large
         else "that is the cost when more blocks of one size are free than the thread cache holds"
     )
     if facts.slow_part is not None:
         why = f"{units.percent(facts.slow_part)} of these samples are on its slow path; {why}"
-    most = _beyond_the_fast_path(facts, pair)
-    usual = max(0.0, 1 - facts.costs.usual_pair / pair)
-    saves = Estimate(value=facts.own_part * usual, low=_low(facts) * usual, high=_high(facts) * most)
     return Suspicion(
-        cause="large blocks" if facts.large_blocks > at.FREE_PART else "tcache overflow",
+        cause="large blocks" if large else "tcache overflow",
         weight=facts.of_busy(facts.own_part),
-        saves=saves,
         statements=[*_cost(facts), _sampling(f"{_fast_path(facts)}; {why}.")],
-        remedies=[
-            *remedies.larger_cache(facts, saves),
-            *remedies.other_allocators(facts, saves),
-            *remedies.allocate_less(facts, saves),
-        ],
+        probes=remedies.probes(facts, "cache"),
+        remedies=[*remedies.larger_cache(facts), *remedies.allocate_less()],
     )
 
 
@@ -166,10 +148,6 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
     pair = facts.pair
     if facts.share is None or facts.own_part <= 0 or facts.past_the_knee:
         return None
-    most = _high(facts)
-    if pair is not None:
-        most *= _beyond_the_fast_path(facts, pair)
-    saves = Estimate(value=most / 2, low=0.0, high=most)
     said = _cost(facts) if pair is not None else []
     if not said:
         why = "allocations were not counted"
@@ -179,9 +157,9 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
     return Suspicion(
         cause="many allocations",
         weight=facts.of_busy(facts.own_part),
-        saves=saves,
         statements=said,
-        remedies=[*remedies.other_allocators(facts, saves), *remedies.allocate_less(facts, saves)],
+        probes=remedies.probes(facts, "recycle", "bump"),
+        remedies=remedies.allocate_less(),
     )
 
 
@@ -195,7 +173,7 @@ def pin_at_the_top(facts: WallFacts) -> Suspicion | None:
         held,
         max(resident.late or resident.end, held),
         "is free, but glibc returns only memory above the last block in use",
-        remedies.trim,
+        remedies.trim(),
     )
 
 
@@ -204,11 +182,9 @@ def growth(facts: WallFacts) -> Suspicion | None:
     grown = facts.wall.growth
     if grown is None:
         return None
-    none = Estimate(value=0.0, low=0.0, high=0.0)
     return Suspicion(
         cause="growing memory",
         weight=1 - grown.half / grown.end if grown.end > 0 else 0.0,
-        saves=none,
         statements=[Evidence(statement=words.growth(grown), source="recording")],
         remedies=remedies.by_hand(
             "free what is no longer needed, or bound the cache",
@@ -228,28 +204,23 @@ def lazy_free(facts: WallFacts) -> Suspicion | None:
         held,
         max(resident.late or resident.end, held),
         "was returned with MADV_FREE: it counts as resident until the kernel reclaims it",
-        lambda saves: remedies.not_lazily(facts, saves),
+        remedies.not_lazily(facts),
     )
 
 
-def _held(
-    cause: Cause, held: int, whole: int, said: str, help_by: Callable[[Estimate], list[Remedy]]
-) -> Suspicion | None:
+def _held(cause: Cause, held: int, whole: int, said: str, help_by: list[Remedy]) -> Suspicion | None:
     part = held / whole if whole > 0 else 0.0
     if held < at.FREE_BYTES or part < at.FREE_PART:
         return None
-    saves = Estimate(value=part * 0.9, low=part * 0.5, high=part)
     return Suspicion(
         cause=cause,
         weight=part,
-        saves=saves,
         statements=[_kernel(f"{units.size(held)} of {units.size(whole)} resident {said}.")],
-        remedies=help_by(saves),
+        remedies=help_by,
     )
 
 
 def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> Suspicion:
-    saves = _saves(facts.kernel_part)
     said = f"The allocator called {counted}: {units.count(facts.calls_a_second)} a second of CPU time"
     if facts.turnover is not None:
         said += (
@@ -259,44 +230,18 @@ def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> 
         cause=cause,
         # The allocator's own code runs as often where the memory is kept, but does not wait for fresh pages.
         weight=facts.of_busy(facts.kernel_part + facts.own_past_the_knee),
-        saves=saves,
         statements=[
             _kernel(f"{said}."),
             _sampling(f"{units.percent(facts.kernel_part)} of CPU time was in the kernel for that."),
         ],
-        remedies=[
-            *remedies.keep_memory(facts, saves, mappings=mappings),
-            *remedies.other_allocators(facts, saves),
-            *remedies.reuse(saves),
-        ],
+        remedies=[*remedies.keep_memory(facts, mappings=mappings), *remedies.reuse()],
     )
-
-
-def _saves(part: float) -> Estimate:
-    """Nearly all of the kernel's part: what is kept is not taken again. Sampling misses some of its cost."""
-    return Estimate(value=part * 0.9, low=part * 0.6, high=min(1.0, part + at.SHARE_BIAS))
-
-
-def _beyond_the_fast_path(facts: WallFacts, pair: float) -> float:
-    """The most of a block's cost that could go: of what it costs where the share is at its upper end."""
-    dearest = pair * _high(facts) / facts.own_part if facts.own_part > 0 else pair
-    return max(0.0, 1 - facts.fast_pair / dearest) if dearest > 0 else 0.0
 
 
 def _fast_path(facts: WallFacts) -> str:
     fast, usual = facts.fast_pair * 1e9, facts.costs.usual_pair * 1e9
     where = "on this machine" if facts.costs.measured else "by default, not measured on this machine"
     return f"On the fast path it is {fast:.0f} to {usual:.0f} ns ({where})"
-
-
-def _low(facts: WallFacts) -> float:
-    return min(facts.share.low * facts.sampled, facts.own_part) if facts.share else 0.0
-
-
-def _high(facts: WallFacts) -> float:
-    high = facts.share.high * facts.sampled if facts.share else facts.own_part
-    others = facts.filling_part + facts.locking_part + (facts.kernel_part if facts.sees_kernel else 0.0)
-    return min(1.0, max(facts.own_part, high - others) + at.SHARE_BIAS)
 
 
 def _cost(facts: WallFacts) -> list[Evidence]:

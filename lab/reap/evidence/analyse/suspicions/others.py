@@ -1,26 +1,14 @@
 """The causes that are no allocator's: from facts to suspicions, one small function each."""
 
-import re
-
 from reap.answer.records import Evidence
 from reap.base import units
-from reap.base.records import Estimate
-from reap.evidence.judge import remedies
-from reap.evidence.judge import thresholds as at
-from reap.evidence.judge.causes import Rule
-from reap.evidence.judge.facts import WallFacts
-from reap.evidence.judge.records import Suspicion
-from reap.evidence.records import Collector, Hot
+from reap.evidence.analyse.suspicions import remedies
+from reap.evidence.analyse.suspicions import thresholds as at
+from reap.evidence.analyse.suspicions.causes import Rule
+from reap.evidence.analyse.suspicions.facts import WallFacts
+from reap.evidence.analyse.suspicions.records import Suspicion
+from reap.evidence.records import Collector
 
-_READS_TEXT = re.compile(
-    r"(?<!pyarg_)pars|(?<!comp)lex|scan(f|ner|_?string|_?token|_?number)|token|decod|deserial|json|xml|yaml"
-    r"|csv|unescape|utf_?8"
-    r"|(long|float)_fromstring|strto[dfilu]|from_chars|\bato[dfil]l?\b",
-    re.IGNORECASE,
-)
-"""Words in the names of functions that read text, or a number from text."""
-_FORMATS = re.compile(r"json|xml|expat|yaml|csv|toml", re.IGNORECASE)
-"""Words in the names of libraries that read a format. A program may be called what it likes."""
 _NAMES = {
     "cpython": "CPython's collector of cycles",
     "go": "Go's collector",
@@ -47,45 +35,12 @@ def garbage_collection(facts: WallFacts) -> Suspicion | None:
                 source="runtime",
             )
         )
-    saves = Estimate(value=weight * 0.5, low=0.0, high=weight)
     return Suspicion(
         cause="garbage collection",
         weight=weight,
-        saves=saves,
         statements=said,
-        remedies=remedies.collect_less(kind, saves),
+        remedies=remedies.collect_less(kind),
     )
-
-
-def parsing(facts: WallFacts) -> Suspicion | None:
-    """CPU time in functions that by their names read text."""
-    reading = [each for each in facts.wall.hot if _reads_text(each)]
-    part = min(1.0, sum(max(0, each.samples) for each in reading) / facts.samples) if facts.samples else 0.0
-    if part < at.PARSER_PART:
-        return None
-    names = ", ".join(dict.fromkeys(each.function or each.module for each in reading[:3]))
-    return Suspicion(
-        cause="parsing",
-        weight=facts.of_busy(part),
-        saves=Estimate(value=0.0, low=0.0, high=0.0),
-        statements=[
-            Evidence(
-                statement=f"{units.percent(part)} of CPU time was in functions that parse text, "
-                f"by their names or their library's: {names}.",
-                source="sampling",
-            )
-        ],
-        remedies=remedies.by_hand(
-            "a faster parser, or read only what is used", "an allocator changes nothing here"
-        ),
-    )
-
-
-def _reads_text(hot: Hot) -> bool:
-    if hot.owner != "other":
-        return False
-    by_library = ".so" in hot.module and _FORMATS.search(hot.module)
-    return bool(_READS_TEXT.search(hot.function) or by_library)
 
 
 def own_lock(facts: WallFacts) -> Suspicion | None:
@@ -109,10 +64,30 @@ def own_lock(facts: WallFacts) -> Suspicion | None:
     return Suspicion(
         cause="a lock of its own",
         weight=part if known is not None else part / 2,
-        saves=Estimate(value=0.0, low=0.0, high=0.0),
         statements=[Evidence(statement=f"{said}.", source="kernel")],
         remedies=remedies.by_hand(
             "hold the lock for a shorter time, or split what it guards", "more threads make it worse"
+        ),
+    )
+
+
+def kernel_io(facts: WallFacts) -> Suspicion | None:
+    """CPU time in the kernel that is neither for memory nor for locks: system calls of the program."""
+    part = facts.of_busy(facts.owner("kernel_io"))
+    if part < at.WAITING_WORTH:
+        return None
+    return Suspicion(
+        cause="kernel input and output",
+        weight=part,
+        statements=[
+            Evidence(
+                statement=f"{units.percent(facts.owner('kernel_io'))} of CPU time was in the kernel, in the "
+                "program's own system calls.",
+                source="sampling",
+            )
+        ],
+        remedies=remedies.by_hand(
+            "fewer system calls, each for more", "strace -c -f counts them by name", metric="cpu"
         ),
     )
 
@@ -143,7 +118,6 @@ def _waits(facts: WallFacts, what: str, name: str, expect: str) -> Suspicion | N
     return Suspicion(
         cause="disk" if what == "disk" else "network",
         weight=part,
-        saves=Estimate(value=0.0, low=0.0, high=0.0),
         statements=[
             Evidence(statement=f"The program waited {seconds} for the {what}, of {of}.", source="kernel")
         ],
@@ -178,4 +152,4 @@ def _collected(facts: WallFacts, name: str, part: float) -> str:
     return f"{name} {times}took {units.percent(part)} of CPU time."
 
 
-RULES: tuple[Rule, ...] = (garbage_collection, parsing, own_lock, disk, network)
+RULES: tuple[Rule, ...] = (garbage_collection, own_lock, kernel_io, disk, network)

@@ -1,6 +1,7 @@
 """The exact commands that a verdict ends with. Only commands that exist, quoted for a shell."""
 
 import shlex
+from collections.abc import Mapping
 
 from reap.answer.commands import preloading, with_variables
 from reap.experiment.records import Side
@@ -44,6 +45,12 @@ def run(again: list[str], budget: str = "") -> str:
     """Record, compare, judge; within so many seconds, if any are named."""
     within = ["--budget", budget] if budget else []
     return shlex.join(["reap", "run", *within, *again])
+
+
+def resident(variables: Mapping[str, str], library: str, command: list[str]) -> str:
+    """See what resident memory is made of with these settings, under a library if one is named."""
+    under = ["--allocator", f"{library.rpartition('/')[2].partition('.')[0]}={library}"] if library else []
+    return with_variables(variables, ["reap", "rss", *under, "--", *command])
 
 
 def switched(side: Side, command: list[str]) -> str:

@@ -1,7 +1,7 @@
 """Why the figures of an allocator that was tried say nothing of another allocator."""
 
+from reap.evidence.judge.facts import Facts
 from reap.experiment.records import Side
-from reap.run.judge.facts import Facts
 
 
 def why_not(side: Side) -> str:

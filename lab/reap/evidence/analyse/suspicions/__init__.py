@@ -1,0 +1,1 @@
+"""From the facts of the wall to causes and remedies. Pure functions."""

@@ -1,0 +1,25 @@
+"""From the facts of a program to suspicions, heaviest first. Pure: no trial has been run."""
+
+from reap.evidence.analyse.suspicions import causes, others
+from reap.evidence.analyse.suspicions import thresholds as at
+from reap.evidence.analyse.suspicions.facts import WallFacts
+from reap.evidence.analyse.suspicions.records import BY_SAMPLES, Suspicion
+from reap.evidence.records import Wall
+
+
+def suspect(wall: Wall) -> list[Suspicion]:
+    """Causes that are worth a trial or a word, heaviest first.
+
+    The same facts give the same suspicions, whatever the program is called. Causes that only samples show are
+    left out where these are too few.
+    """
+    facts = WallFacts(wall)
+    if facts.too_short:
+        return []
+    every = [rule(facts) for rule in (*causes.RULES, *others.RULES)]
+    found = sorted((each for each in every if each is not None), key=lambda each: -each.weight)
+    return [
+        each
+        for each in found
+        if each.weight >= at.CAUSE_WORTH and (facts.enough_samples or each.cause not in BY_SAMPLES)
+    ]

@@ -1,0 +1,56 @@
+"""Runs the trials that tell causes apart, after a first comparison: an experiment inside its folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from reap.compare import run
+from reap.evidence import trials
+from reap.evidence.analyse.suspicions.records import Suspicion
+from reap.experiment.folder import Folder
+from reap.experiment.records import Comparison
+from reap.experiment.runner import Listener
+
+FOLDER = "causes"
+"""Of the second experiment, in that of the first."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What came of it."""
+
+    comparison: Comparison | None = None
+    """None where there was nothing to try."""
+    missing: dict[str, str] = field(default_factory=dict)
+    """Why an arm was not tried, a clause, by its name."""
+
+
+def explain(
+    folder: Folder,
+    listener: Listener,
+    suspicions: Sequence[Suspicion],
+    comparison: Comparison,
+    *,
+    seconds: float,
+    budget: float = trials.BUDGET,
+) -> Explained:
+    """Tries what proves or refutes the suspicions of a program that takes `seconds`.
+
+    What a killed predecessor ran is not run again. Throws ReapError, and `InterruptedRunError` on Ctrl-C.
+    """
+    path = folder.path / FOLDER
+    spec = folder.spec
+    plan = trials.second(
+        suspicions, comparison, spec.program, base=spec.allocators[0], seconds=seconds, budget=budget
+    )
+    if not plan.allocators or comparison.exit_code >= 126:
+        return Explained(missing=plan.missing)
+    if (path / "experiment.json").is_file():
+        opened = Folder.resume(path)
+    else:
+        stdin = [(folder.path / "stdin").read_bytes()] if spec.stdin else None
+        opened = Folder.create(path, trials.spec_of(plan, spec, budget), stdin)
+    with opened as inner:
+        ran = {each.name for each in inner.spec.allocators}
+        missing = {name: why for name, why in plan.missing.items() if name not in ran}
+        listener.say(f"telling causes apart: {', '.join(each.name for each in inner.spec.allocators[1:])}")
+        return Explained(run.compare(inner, listener), missing)

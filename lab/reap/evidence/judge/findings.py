@@ -1,0 +1,177 @@
+"""Causes held against their trials: proven, refuted, inconclusive or not tried. Pure functions."""
+
+from collections.abc import Mapping, Sequence
+
+from reap.allocators import price
+from reap.base import units
+from reap.compare import judge, phrases
+from reap.compare.judge import Standing
+from reap.evidence.analyse.suspicions.records import OF_MEMORY, Cause, Remedy, Suspicion
+from reap.evidence.judge.records import Finding, Status
+from reap.experiment.records import Comparison, Ratio, Side
+
+WORDS: dict[Cause, str] = {
+    "tcache overflow": "the per-thread cache of freed blocks overflows, so malloc takes its slow path",
+    "large blocks": "most blocks are too large for the thread cache, so malloc takes its slow path",
+    "arena lock": "threads wait for the allocator's lock",
+    "brk thrash": "the heap keeps shrinking and growing again (brk)",
+    "mmap thrash": "blocks are mapped from the kernel and unmapped one by one (mmap)",
+    "page faults": "the program keeps faulting in fresh pages",
+    "clearing and copying": "blocks are cleared for calloc, or copied for realloc",
+    "many allocations": "malloc and free themselves take the time",
+    "placement": "where malloc places blocks costs cache misses, not what malloc itself costs",
+    "pin at the top": "free memory stays resident below a block that is in use",
+    "growing memory": "memory grows until the end",
+    "lazy free": "memory returned with MADV_FREE still counts as resident",
+    "garbage collection": "garbage collection takes time",
+    "a lock of its own": "threads wait for each other",
+    "kernel input and output": "its own system calls take the time",
+    "disk": "it waits for the disk",
+    "network": "it waits for the network",
+}
+
+_SHOWN: dict[str, Cause] = {
+    "placed": "placement",
+    "arenas": "arena lock",
+    "cache": "tcache overflow",
+}
+"""What a preload shows that gains although nothing made one suspect it."""
+
+_ORDER: tuple[Status, ...] = ("proven", "inconclusive", "not tried", "refuted")
+
+Trials = Mapping[str, tuple[Side, Comparison]]
+"""Every arm that ran, by its name, with the comparison that it is a side of."""
+
+
+def trials_of(comparisons: Sequence[Comparison | None]) -> Trials:
+    """The arms of these comparisons."""
+    return {side.allocator: (side, held) for held in comparisons if held for side in held.sides}
+
+
+def judged(suspicions: Sequence[Suspicion], ran: Trials, missing: Mapping[str, str]) -> list[Finding]:
+    """Every suspicion with what its trials say, and what they show beside it: proven causes first.
+
+    `missing` says why an arm was not tried, a clause, by its name.
+    """
+    found = [_finding(each, ran, missing) for each in suspicions]
+    found += _shown({each.cause for each in suspicions}, ran)
+    return sorted(found, key=lambda each: (_ORDER.index(each.status), _least(each), -each.weight))
+
+
+def gain(side: Side, comparison: Comparison, *, memory: bool = False) -> Ratio | None:
+    """What an arm gains: proven, beyond noise and worth it; None where it does not."""
+    return judge.leaves_less(side, comparison) if memory else judge.gain(side, comparison)
+
+
+def _least(finding: Finding) -> float:
+    return finding.gain.ratio.value if finding.status == "proven" and finding.gain else 1.0
+
+
+def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> Finding:
+    memory = suspicion.cause in OF_MEMORY
+    tried = [ran[name] for name in suspicion.arms if name in ran]
+    standings = [(_standing(side, held, memory=memory), side, held) for side, held in tried]
+    known = [each for each in standings if each[0] is not Standing.UNTRUSTED]
+    won = [
+        (ratio, side)
+        for standing, side, held in known
+        if standing is Standing.GAIN and (ratio := gain(side, held, memory=memory)) is not None
+    ]
+    weight = suspicion.weight
+    if won:
+        ratio, side = min(won, key=lambda each: each[0].ratio.value)
+        return _said(suspicion, "proven", side, ratio)
+    if not known:
+        return Finding(
+            cause=suspicion.cause,
+            status="not tried",
+            weight=weight,
+            sentence=f"Suspected, not tried: {WORDS[suspicion.cause]} ({units.percent(weight)} of its "
+            f"{'memory' if memory else 'time'}). {_why(suspicion, ran, missing)}",
+            statements=suspicion.statements,
+            by_hand=_by_hand(suspicion),
+        )
+    status: Status = "refuted" if all(each[0] is Standing.NONE for each in known) else "inconclusive"
+    side = min((side for _, side, _ in known), key=lambda each: _ratio(each, memory=memory).ratio.value)
+    return _said(suspicion, status, side, _ratio(side, memory=memory))
+
+
+def _said(suspicion: Suspicion, status: Status, side: Side, ratio: Ratio) -> Finding:
+    cause = WORDS[suspicion.cause]
+    effect = phrases.effect(side, ratio)
+    sentence = {
+        "proven": f"Proven: {cause}. Without that, {_without(side)} {_amount(ratio)}.",
+        "refuted": f"Refuted: {cause}. {_capital(effect)}.",
+        "inconclusive": f"Not decided: {cause}. So far, {effect}.",
+        "not tried": "",
+    }[status]
+    return Finding(
+        cause=suspicion.cause,
+        status=status,
+        weight=suspicion.weight,
+        trial=side.allocator,
+        gain=ratio,
+        sentence=sentence,
+        statements=suspicion.statements,
+        by_hand=_by_hand(suspicion),
+    )
+
+
+def _without(side: Side) -> str:
+    return f"({side.allocator}) it takes"
+
+
+def _amount(ratio: Ratio) -> str:
+    name = phrases.METRICS.get(ratio.metric, ratio.metric)
+    return f"{phrases.amount(ratio.ratio.value, name)} (95 % CI {phrases.interval(ratio.ratio)})"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:] if text.startswith(price.PREFIX) else text
+
+
+def _by_hand(suspicion: Suspicion) -> list[Remedy]:
+    return [each for each in suspicion.remedies if not each.can_be_tried]
+
+
+def _why(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> str:
+    """Why no trial says anything of it, a sentence."""
+    if not suspicion.arms:
+        return "No change from outside takes it away."
+    untrusted = [ran[name][0] for name in suspicion.arms if name in ran]
+    if untrusted:
+        side = untrusted[0]
+        return f"{side.allocator}: {side.problem.rstrip('.') or 'its figures cannot be trusted'}."
+    reasons = [f"{name}: {missing[name]}" for name in suspicion.arms if name in missing]
+    return f"{'; '.join(dict.fromkeys(reasons))}." if reasons else "--try tries it."
+
+
+def _standing(side: Side, comparison: Comparison, *, memory: bool) -> Standing:
+    return (judge.standing_in_memory if memory else judge.standing)(side, comparison)
+
+
+def _ratio(side: Side, *, memory: bool) -> Ratio:
+    if memory:
+        return next(side.ratios[metric] for metric in judge.RESIDENT if metric in side.ratios)
+    times = [side.ratios[name] for name in ("cpu_per_request", "cpu", "wall") if name in side.ratios]
+    return times[0]
+
+
+def _shown(suspected: set[Cause], ran: Trials) -> list[Finding]:
+    """Causes that a preload proves though the evidence does not point to them."""
+    found = []
+    for name, cause in _SHOWN.items():
+        known = ran.get(f"{price.PREFIX}{name}")
+        if (
+            known is None
+            or cause in suspected
+            or (cause == "tcache overflow" and "large blocks" in suspected)
+        ):
+            continue
+        side, comparison = known
+        ratio = gain(side, comparison)
+        if judge.standing(side, comparison) is not Standing.GAIN or ratio is None:
+            continue
+        shown = Suspicion(cause=cause, weight=1 - ratio.ratio.value, statements=[])
+        found.append(_said(shown, "proven", side, ratio))
+    return found

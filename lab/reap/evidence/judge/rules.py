@@ -1,0 +1,47 @@
+"""The rules by which a verdict is reached: a table, read from the top; the first that applies decides.
+
+Each rule is two small functions of `Facts`: whether it applies, and what it then says. Gains come from trials
+alone, and *leave it alone* needs a pair that shows it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reap.evidence.judge import conclusions
+from reap.evidence.judge.conclusions import Concluded
+from reap.evidence.judge.facts import Facts
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A situation and what to say in it."""
+
+    applies: Callable[[Facts], bool]
+    says: Callable[[Facts], Concluded]
+
+    @property
+    def name(self) -> str:
+        """The situation's name."""
+        return self.says.__name__
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(lambda f: f.comparison is not None and f.comparison.exit_code >= 126, conclusions.program_failed),
+    Rule(lambda f: f.too_short, conclusions.too_short),
+    Rule(lambda f: f.best_setting is not None, conclusions.change_setting),
+    Rule(lambda f: f.best is not None, conclusions.switch_for_time),
+    Rule(lambda f: f.best_for_memory is not None, conclusions.switch_for_memory),
+    Rule(lambda f: f.smaller is not None, conclusions.change_for_memory),
+    Rule(lambda f: f.unpaid is not None, conclusions.bad_trade),
+    Rule(lambda f: bool(f.hidden) and not f.compared, conclusions.cannot_preload),
+    Rule(lambda f: f.price is not None and not f.inconclusive, conclusions.allocate_less),
+    Rule(lambda f: f.silent, conclusions.no_allocations),
+    Rule(lambda f: f.needed_budget > 0 and not f.compared, conclusions.small_budget),
+    Rule(lambda f: bool(f.open_arms), conclusions.wide_intervals),
+    Rule(lambda f: f.settled and bool(f.untried), conclusions.untried),
+    Rule(lambda f: f.settled and f.large_share, conclusions.unknown_cost),
+    Rule(lambda f: f.settled, conclusions.no_gain),
+    Rule(lambda f: f.share is not None, conclusions.not_compared),
+    Rule(lambda _: True, conclusions.nothing_measured),
+)
+"""In order: what spoils the figures, what helps, what need not be done, what is not known."""

@@ -1,0 +1,160 @@
+"""Trials: arms of paired comparisons that prove or refute what the evidence makes one suspect.
+
+The first comparison has the fastest allocators and the preloads that price allocation, always. The second has
+what tells causes apart: settings, and the preloads that take one cause away each. Both are experiments with a
+folder of their own, so that a killed trial resumes.
+"""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from reap.allocators import catalog, price
+from reap.allocators.records import Allocator
+from reap.base.records import Record
+from reap.compare import analyse, judge
+from reap.compare.judge import Standing
+from reap.evidence.analyse.suspicions.records import Remedy, Suspicion
+from reap.experiment.budget import LEAST_ROUNDS
+from reap.experiment.records import Comparison
+from reap.experiment.spec import Spec, state_of
+from reap.launch import native_files
+from reap.launch.program import Program
+
+MOST = 6
+"""Arms of the second comparison, at most."""
+
+BUDGET = 60.0
+"""Seconds for the second comparison, where no one says otherwise."""
+
+NO_TIME = "the budget had no time for it: --budget allows more"
+"""Why an arm was not tried."""
+
+_SEPARATORS = {"GLIBC_TUNABLES": ":", "MALLOC_CONF": ",", "GODEBUG": ",", "NODE_OPTIONS": " "}
+"""Variables that hold several words, of which the last counts."""
+
+
+class Plan(Record):
+    """What is to be tried to tell causes apart."""
+
+    allocators: list[Allocator] = []
+    """An arm each, called as its remedy or its preload."""
+    resident: bool = False
+    """Whether memory over time is compared, too: some arm is judged by it."""
+    missing: dict[str, str] = {}
+    """Why an arm cannot be tried, a clause, by its name."""
+
+
+def first(allocators: Sequence[Allocator], program: Program) -> list[Allocator]:
+    """The arms of the first comparison: these allocators, and the price where it can be preloaded."""
+    if program.obstacle or program.brings_malloc:
+        return list(allocators)
+    own = allocators[:1] if allocators and not allocators[0].library else []
+    # The likeliest to be fastest first: a budget that ends early leaves out the last.
+    rest = [each for each in allocators if each not in own]
+    prices = [_price(name) for name in price.FIRST]
+    return [*own, *rest, *prices]
+
+
+def affordable(arms: Sequence[Allocator], seconds: float, budget: float | None) -> list[Allocator]:
+    """As many of the arms as have the fewest rounds in the budget, where the program takes so many seconds.
+
+    Without a budget all; one in any case, since less is no trial.
+    """
+    if budget is None or not 0 < seconds < math.inf:
+        return list(arms)
+    most = max((n for n in range(1, len(arms) + 1) if runs_of(n) * seconds <= budget), default=1)
+    return list(arms[:most])
+
+
+def second(
+    suspicions: Sequence[Suspicion],
+    comparison: Comparison | None,
+    program: Program,
+    *,
+    base: Allocator,
+    environment: Mapping[str, str] | None = None,
+    seconds: float = 0.0,
+    budget: float = BUDGET,
+) -> Plan:
+    """What tells causes apart, the heaviest suspicions first; nothing where there is nothing to explain.
+
+    `environment` is what the program would be started with; its words stay, ours come after them. `base` is
+    the allocator that it is compared under. Of a program that takes `seconds`, no more arms are tried than
+    have enough rounds in the `budget`.
+    """
+    held = os.environ if environment is None else environment
+    arms: dict[str, Allocator] = {}
+    missing: dict[str, str] = {}
+    of_memory: set[str] = set()
+    for remedy in (each for suspicion in suspicions for each in suspicion.remedies):
+        if remedy.can_be_tried and remedy.name not in arms:
+            found = _arm(remedy, base, held)
+            if isinstance(found, str):
+                missing[remedy.name] = found
+            else:
+                arms[remedy.name] = found
+                of_memory |= {remedy.name} if remedy.metric == "resident" else set()
+    if _may_price(program, base) and comparison is not None and _gains(comparison):
+        wanted = list(price.CAUSES)
+    elif _may_price(program, base):
+        known = [name.removeprefix(price.PREFIX) for each in suspicions for name in each.probes]
+        wanted = [name for name in price.CAUSES if name in known]
+    else:
+        wanted = []
+    every = [*(_price(name) for name in wanted), *arms.values()]
+    kept = affordable(every, seconds, budget)[:MOST]
+    missing |= {each.name: NO_TIME for each in every if each not in kept}
+    return Plan(allocators=kept, resident=any(each.name in of_memory for each in kept), missing=missing)
+
+
+def spec_of(plan: Plan, first: Spec, budget: float = BUDGET) -> Spec:
+    """The experiment of a plan: as the first comparison, with other arms."""
+    base = first.allocators[0]
+    libraries = {each.library for each in plan.allocators if each.library}
+    known = {each.path for each in first.files}
+    return msgspec.structs.replace(
+        first,
+        allocators=[base, *plan.allocators],
+        files=[*first.files, *(state_of(path) for path in sorted(libraries - known))],
+        runs=0,
+        budget=budget,
+        pairing="sequential" if plan.resident else first.pairing,
+        resident=plan.resident or first.resident,
+        witness="",
+    )
+
+
+def runs_of(arms: int) -> int:
+    """How often the program runs to try so many: warm-ups, and the fewest rounds that say something."""
+    return (arms + 1) + LEAST_ROUNDS * (arms + 2)
+
+
+def _gains(comparison: Comparison) -> bool:
+    """Whether anything gains, or may: then it is worth knowing why."""
+    standings = (judge.standing(side, comparison) for side in comparison.sides if analyse.trusted(side))
+    return any(each in {Standing.GAIN, Standing.INCONCLUSIVE} for each in standings)
+
+
+def _may_price(program: Program, base: Allocator) -> bool:
+    return not (program.obstacle or program.brings_malloc or base.library)
+
+
+def _price(name: str) -> Allocator:
+    return Allocator(name=f"{price.PREFIX}{name}", library=str(native_files.preload(f"price-{name}")))
+
+
+def _arm(remedy: Remedy, base: Allocator, held: Mapping[str, str]) -> Allocator | str:
+    """The remedy as an arm, or why it cannot be one."""
+    found = catalog.find(remedy.allocator) if remedy.allocator else base
+    if not isinstance(found, Allocator):
+        return f"not installed: {found.install}"
+    variables = {name: _joined(name, word, held) for name, word in remedy.environment.items()}
+    return Allocator(name=remedy.name, library=found.library, environment=variables, notes=found.notes)
+
+
+def _joined(name: str, word: str, held: Mapping[str, str]) -> str:
+    before, separator = held.get(name, ""), _SEPARATORS.get(name, "")
+    return f"{before}{separator}{word}" if separator and before else word
