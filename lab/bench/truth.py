@@ -57,11 +57,13 @@ def put(verb: str, case: Case | settings.Setting, scale: float | None, *, cured:
             return judge.of_run(
                 asking.of_run(case, scale, Path(folder), asking.FULL, cured=cured), case.run, cured=cured
             )
-        verdict = asking.of_wall(case, scale, Path(folder), cured=cured)
+        suspicions = asking.of_wall(case, scale, Path(folder), cured=cured)
         if verb == "share":
-            return judge.of_share(verdict.weight, asking.true_share(case, scale, PAIRS))
+            return judge.of_share(
+                suspicions[0].weight if suspicions else 0.0, asking.true_share(case, scale, PAIRS)
+            )
         assert case.wall is not None  # noqa: S101 - `asked` says so
-        return judge.of_wall(verdict, case.wall, cured=cured)
+        return judge.of_wall(suspicions, case.wall, cured=cured)
 
 
 def questions(verbs: list[str], names: list[str]) -> list[tuple[str, Case | settings.Setting, bool]]:

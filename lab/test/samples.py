@@ -297,7 +297,7 @@ def answer_of(
         argv,
         profile=profile,
         comparison=comparison,
-        diagnosis=diagnose(profile, comparison, command=argv),
+        diagnosis=diagnose(profile=profile, comparison=comparison, command=argv),
     )
 
 

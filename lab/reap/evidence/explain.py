@@ -30,17 +30,24 @@ def explain(
     suspicions: Sequence[Suspicion],
     comparison: Comparison,
     *,
+    threads: int,
     seconds: float,
     budget: float = trials.BUDGET,
 ) -> Explained:
-    """Tries what proves or refutes the suspicions of a program that takes `seconds`.
+    """Tries what proves or refutes the suspicions of a program that has so many threads and takes `seconds`.
 
     What a killed predecessor ran is not run again. Throws ReapError, and `InterruptedRunError` on Ctrl-C.
     """
     path = folder.path / FOLDER
     spec = folder.spec
     plan = trials.second(
-        suspicions, comparison, spec.program, base=spec.allocators[0], seconds=seconds, budget=budget
+        suspicions,
+        comparison,
+        spec.program,
+        base=spec.allocators[0],
+        threads=threads,
+        seconds=seconds,
+        budget=budget,
     )
     if not plan.allocators or comparison.exit_code >= 126:
         return Explained(missing=plan.missing)

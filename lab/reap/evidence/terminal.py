@@ -1,11 +1,18 @@
 """The verdict on a terminal. Without colour nothing is lost."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
+from reap.base import units
 from reap.base.text import printable
+from reap.compare import analyse, phrases
+from reap.draw.terminal import heading
 from reap.evidence.judge.records import Diagnosis
+from reap.experiment.records import Comparison, Side
 
 COLOURS = {
     "leave it alone": "bold green",
@@ -37,3 +44,26 @@ def render(console: Console, diagnosis: Diagnosis, *, details: bool = False) -> 
     if diagnosis.next_command:
         # Not wrapped: a command that is cut into lines cannot be pasted.
         console.print(Text(f"  {printable(diagnosis.next_command)}", style="bold"), soft_wrap=True)
+
+
+def render_trials(console: Console, comparisons: Sequence[Comparison]) -> None:
+    """Print a line for each arm that ran: its CPU time against the program as it is, in the same rounds."""
+    heading(console, "Trials", f"CPU time in runs paired with {comparisons[0].baseline}")
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    for comparison in comparisons:
+        for side in comparison.sides:
+            table.add_row(Text(printable(side.allocator)), *map(Text, _row(side)))
+        if said := phrases.noise(comparison):
+            table.add_row(Text("(noise)", style="dim"), Text(said, style="dim"), Text(""))
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _row(side: Side) -> tuple[str, str]:
+    if not analyse.trusted(side):
+        return printable(side.problem) or "its figures cannot be trusted", ""
+    ratio = analyse.cpu(side)
+    times = f"{units.duration(ratio.value)} for {units.duration(ratio.baseline)}" if ratio.unit == "s" else ""
+    return phrases.change_with_interval(ratio.ratio), times

@@ -32,6 +32,9 @@ BUDGET = 60.0
 NO_TIME = "the budget had no time for it: --budget allows more"
 """Why an arm was not tried."""
 
+_ORDER = ("glibc", "", "mimalloc", "price: recycle", "jemalloc", "tcmalloc", "price: bump")
+"""In which arms are tried; the empty name stands for any other."""
+
 _SEPARATORS = {"GLIBC_TUNABLES": ":", "MALLOC_CONF": ",", "GODEBUG": ",", "NODE_OPTIONS": " "}
 """Variables that hold several words, of which the last counts."""
 
@@ -51,11 +54,9 @@ def first(allocators: Sequence[Allocator], program: Program) -> list[Allocator]:
     """The arms of the first comparison: these allocators, and the price where it can be preloaded."""
     if program.obstacle or program.brings_malloc:
         return list(allocators)
-    own = allocators[:1] if allocators and not allocators[0].library else []
     # The likeliest to be fastest first: a budget that ends early leaves out the last.
-    rest = [each for each in allocators if each not in own]
-    prices = [_price(name) for name in price.FIRST]
-    return [*own, *rest, *prices]
+    arms = [*allocators, *(_price(name) for name in price.FIRST)]
+    return sorted(arms, key=lambda arm: _ORDER.index(arm.name) if arm.name in _ORDER else _ORDER.index(""))
 
 
 def affordable(arms: Sequence[Allocator], seconds: float, budget: float | None) -> list[Allocator]:
@@ -76,14 +77,15 @@ def second(
     *,
     base: Allocator,
     environment: Mapping[str, str] | None = None,
+    threads: int = 1,
     seconds: float = 0.0,
     budget: float = BUDGET,
 ) -> Plan:
     """What tells causes apart, the heaviest suspicions first; nothing where there is nothing to explain.
 
     `environment` is what the program would be started with; its words stay, ours come after them. `base` is
-    the allocator that it is compared under. Of a program that takes `seconds`, no more arms are tried than
-    have enough rounds in the `budget`.
+    the allocator that it is compared under. Of a program that takes `seconds` and has so many `threads`, no
+    more arms are tried than have enough rounds in the `budget`.
     """
     held = os.environ if environment is None else environment
     arms: dict[str, Allocator] = {}
@@ -104,7 +106,8 @@ def second(
         wanted = [name for name in price.CAUSES if name in known]
     else:
         wanted = []
-    every = [*(_price(name) for name in wanted), *arms.values()]
+    # A lock that one thread takes is no lock that anybody waits for.
+    every = [*(_price(name) for name in wanted if name != "arenas" or threads > 1), *arms.values()]
     kept = affordable(every, seconds, budget)[:MOST]
     missing |= {each.name: NO_TIME for each in every if each not in kept}
     return Plan(allocators=kept, resident=any(each.name in of_memory for each in kept), missing=missing)

@@ -65,7 +65,12 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
     try:
         compared = run.compare(folder, listener)
         told = explain.explain(
-            folder, listener, suspect(known.wall), compared, seconds=known.wall.wall_seconds
+            folder,
+            listener,
+            suspect(known.wall),
+            compared,
+            threads=known.wall.threads,
+            seconds=known.wall.wall_seconds,
         )
     except InterruptedRunError as error:
         raise InterruptedRunError(error.what, hint, error.code) from None

@@ -25,7 +25,6 @@ from reap.commandline.redact import redacting
 from reap.commandline.stdin import spooled
 from reap.compare import experiments
 from reap.compare import run as comparing
-from reap.compare import terminal as compare_terminal
 from reap.compare.part import ComparisonPart
 from reap.evidence import run as measuring
 from reap.evidence import terminal as evidence_terminal
@@ -309,13 +308,11 @@ def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
             listener,
             suspect(seen.wall),
             compared,
+            threads=seen.wall.threads,
             seconds=seen.wall.wall_seconds,
             budget=asked.budget / 2,
         )
-    compare_terminal.render(console, compared)
-    if told.comparison:
-        console.print()
-        compare_terminal.render(console, told.comparison)
+    evidence_terminal.render_trials(console, [compared, *([told.comparison] if told.comparison else [])])
     return _parts(asked, seen, compared, replace(told, missing={**left, **told.missing}))
 
 

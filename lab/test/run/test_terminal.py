@@ -15,7 +15,8 @@ from samples import (
 )
 from terminals import flat, printed
 
-from reap.run.terminal import render_answer, render_diagnosis, render_overview
+from reap.evidence import terminal as evidence_terminal
+from reap.run.terminal import render_answer, render_overview
 
 PERL, GCC, SED = three_answers().answers
 perl = fields_of(PERL)
@@ -54,7 +55,7 @@ def test_without_details_an_answer_is_a_screen(case: Situation) -> None:
 def test_a_long_command_is_not_broken() -> None:
     argv = ["./a", *(f"argument-{i}" for i in range(40))]
     verdict = fields_of(answer_of("a", profile_of(command=argv), None)).diagnosis
-    assert verdict.next_command in printed(render_diagnosis, verdict)
+    assert verdict.next_command in printed(evidence_terminal.render, verdict)
 
 
 def test_hostile_names_cannot_reach_the_terminal() -> None:

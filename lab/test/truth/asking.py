@@ -11,16 +11,16 @@ from pathlib import Path
 import msgspec
 from cases import Case, command
 from programs import reap_command
-from reap.evidence.analyse.suspicions.verdict import judge
 
 from reap.evidence import run as wall
-from reap.evidence.analyse.suspicions.records import WallVerdict
+from reap.evidence.analyse.suspicions.records import Suspicion
+from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.judge.records import Diagnosis
 from reap.launch import program as programs
 from reap.launch.records import Launch
 from reap.rss import run
 from reap.rss.judge import ResidenceVerdict
 from reap.rss.judge import judge as judge_residence
-from reap.run.records import Diagnosis
 
 TRACEPOINTS = os.access("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", os.R_OK)
 INTERVAL = 0.05
@@ -36,10 +36,10 @@ def _launch(case: Case, scale: float, *, cured: bool) -> tuple[programs.Program,
     return found, Launch(argv=words, program=found.path, environment=environment)
 
 
-def of_wall(case: Case, scale: float, folder: Path, *, cured: bool = False) -> WallVerdict:
-    """The verdict of `reap wall --no-try`."""
+def of_wall(case: Case, scale: float, folder: Path, *, cured: bool = False) -> list[Suspicion]:
+    """What `reap wall` suspects before it tries anything."""
     found, launch = _launch(case, scale, cured=cured)
-    return judge(wall.measure(launch, found, folder, lambda _: None, by_strace=not TRACEPOINTS).wall)
+    return suspect(wall.measure(launch, found, folder, lambda _: None, by_strace=not TRACEPOINTS).wall)
 
 
 def of_rss(case: Case, scale: float, *, cured: bool = False) -> ResidenceVerdict:

@@ -267,11 +267,11 @@ CASES: tuple[Case, ...] = (
         missing="" if shutil.which("java") and shutil.which("javac") else "a JDK",
         wall=Said("garbage collection", beside=("page faults",), twin=("page faults", "garbage collection")),
     ),
-    _c("parse", "a text is read again and again", wall=Said("parsing"), run=Advice((SWITCH, LESS))),
+    _c("parse", "a text is read again and again", wall=Said(), run=Advice((SWITCH, LESS))),
     _python(
         "parsing",
         "a document is read for each request",
-        wall=Said("parsing", beside=MANY, twin=MANY, sure=False),
+        wall=Said(beside=MANY, twin=MANY),
     ),
     _c("lock", "four threads under one lock", wall=Said("a lock of its own"), run=Advice((SWITCH, LESS))),
     _python("locked", "four threads under one lock", wall=Said("a lock of its own", sure=False)),
@@ -283,12 +283,12 @@ CASES: tuple[Case, ...] = (
     _c(
         "nothing",
         "none: it computes",
-        wall=Said("nothing"),
+        wall=Said(),
         twin_environment={},
         run=Advice((SWITCH, LESS)),
     ),
-    _cpp("lookups", "none: it looks things up in a tree", wall=Said("nothing"), twin_environment={}),
-    _python("nothing", "none: it computes", wall=Said("nothing"), twin_environment={}),
+    _cpp("lookups", "none: it looks things up in a tree", wall=Said(), twin_environment={}),
+    _python("nothing", "none: it computes", wall=Said(), twin_environment={}),
 )
 
 

@@ -1,13 +1,14 @@
 """Holds what a verb said against what is true: right, inconclusive or wrong."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from cases import Advice, Said
 
-from reap.evidence.analyse.suspicions.records import WallVerdict
+from reap.evidence.analyse.suspicions.records import Suspicion
+from reap.evidence.judge.records import Diagnosis
 from reap.rss.judge import ResidenceVerdict
-from reap.run.records import Diagnosis
 
 Outcome = Literal["right", "inconclusive", "wrong"]
 POINTS = 0.05
@@ -24,12 +25,11 @@ class Judged:
     said: str
 
 
-def of_wall(verdict: WallVerdict, said: Said, *, cured: bool) -> Judged:
-    """A false cause is wrong, wherever it stands; if the true one is not named, that is inconclusive."""
-    others = [each.cause for each in verdict.others]
-    words = ", ".join([verdict.cause, *(f"beside it {cause}" for cause in others)])
-    stated = {verdict.cause, *others} - _NOTHING
-    return Judged(_of_causes(verdict.cause, stated, said, cured=cured), words)
+def of_wall(suspicions: Sequence[Suspicion], said: Said, *, cured: bool) -> Judged:
+    """A false suspicion is wrong, wherever it stands; if the true one is not there, that is inconclusive."""
+    stated = [each.cause for each in suspicions]
+    first = stated[0] if stated else ""
+    return Judged(_of_causes(first, set(stated), said, cured=cured), ", ".join(stated) or "nothing")
 
 
 def of_rss(verdict: ResidenceVerdict, said: Said, *, cured: bool) -> Judged:
@@ -44,7 +44,8 @@ def of_rss(verdict: ResidenceVerdict, said: Said, *, cured: bool) -> Judged:
 
 def of_run(diagnosis: Diagnosis, advice: Advice, *, cured: bool) -> Judged:
     """A false headline is wrong, and so is a fault told of the twin; an untold one is inconclusive."""
-    tells = bool(advice.tells) and advice.tells in diagnosis.paragraph
+    told = " ".join([diagnosis.paragraph, *(each.sentence for each in diagnosis.findings)])
+    tells = bool(advice.tells) and advice.tells in told
     words = diagnosis.headline + (f", {advice.tells}" if tells else "")
     if diagnosis.headline in advice.never or (cured and tells):
         return Judged("wrong", words)

@@ -276,9 +276,7 @@ def no_gain(facts: Facts) -> Concluded:
     """Nothing that was tried gains: no allocator, and no malloc that costs next to nothing."""
     sentences = [_no_gain(facts), *_most(facts), *_time(facts)]
     if facts.bound is None:
-        sentences.append(
-            "What allocation costs in all was not measured, so this is said of other allocators alone."
-        )
+        sentences.append("What allocation costs in all was not measured.")
     command = "" if facts.profile else commands.run(facts.again)
     return Concluded("leave it alone", [*sentences, *_origin(facts)], _LOOK_ELSEWHERE, command)
 
