@@ -32,14 +32,17 @@ def explain(
     *,
     threads: int,
     seconds: float,
-    budget: float = trials.BUDGET,
+    budget: float | None = None,
 ) -> Explained:
     """Tries what proves or refutes the suspicions of a program that has so many threads and takes `seconds`.
 
-    What a killed predecessor ran is not run again. Throws ReapError, and `InterruptedRunError` on Ctrl-C.
+    `budget` is that of both comparisons, in seconds, where there is one. What a killed predecessor ran is not
+    run again. Throws ReapError, and `InterruptedRunError` on Ctrl-C.
     """
     path = folder.path / FOLDER
     spec = folder.spec
+    spent = sum(run.seconds for run in folder.runs)
+    left = trials.BUDGET if budget is None else max(0.0, budget - spent)
     plan = trials.second(
         suspicions,
         comparison,
@@ -47,7 +50,7 @@ def explain(
         base=spec.allocators[0],
         threads=threads,
         seconds=seconds,
-        budget=budget,
+        budget=left,
     )
     if not plan.allocators or comparison.exit_code >= 126:
         return Explained(missing=plan.missing)
@@ -55,7 +58,7 @@ def explain(
         opened = Folder.resume(path)
     else:
         stdin = [(folder.path / "stdin").read_bytes()] if spec.stdin else None
-        opened = Folder.create(path, trials.spec_of(plan, spec, budget), stdin)
+        opened = Folder.create(path, trials.spec_of(plan, spec, left), stdin)
     with opened as inner:
         ran = {each.name for each in inner.spec.allocators}
         missing = {name: why for name, why in plan.missing.items() if name not in ran}

@@ -94,6 +94,7 @@ def measure(
     it to its end. Throws ReapError where it cannot be run, or what was seen not be read.
     """
     calibrated = calibration.here(say)
+    (folder / _SAMPLED).unlink(missing_ok=True)  # of a run that was killed
     say("watching one run: nothing is loaded into it")
     why_not = _uncountable(program)
     with _slab_growth() as growth:

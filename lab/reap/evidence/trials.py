@@ -62,11 +62,11 @@ def first(allocators: Sequence[Allocator], program: Program) -> list[Allocator]:
 def affordable(arms: Sequence[Allocator], seconds: float, budget: float | None) -> list[Allocator]:
     """As many of the arms as have the fewest rounds in the budget, where the program takes so many seconds.
 
-    Without a budget all; one in any case, since less is no trial.
+    Without a budget all.
     """
     if budget is None or not 0 < seconds < math.inf:
         return list(arms)
-    most = max((n for n in range(1, len(arms) + 1) if runs_of(n) * seconds <= budget), default=1)
+    most = max((n for n in range(1, len(arms) + 1) if runs_of(n) * seconds <= budget), default=0)
     return list(arms[:most])
 
 
@@ -113,8 +113,8 @@ def second(
     return Plan(allocators=kept, resident=any(each.name in of_memory for each in kept), missing=missing)
 
 
-def spec_of(plan: Plan, first: Spec, budget: float = BUDGET) -> Spec:
-    """The experiment of a plan: as the first comparison, with other arms."""
+def spec_of(plan: Plan, first: Spec, budget: float) -> Spec:
+    """The experiment of a plan: as the first comparison, with other arms; as many rounds where it had a number."""
     base = first.allocators[0]
     libraries = {each.library for each in plan.allocators if each.library}
     known = {each.path for each in first.files}
@@ -122,8 +122,7 @@ def spec_of(plan: Plan, first: Spec, budget: float = BUDGET) -> Spec:
         first,
         allocators=[base, *plan.allocators],
         files=[*first.files, *(state_of(path) for path in sorted(libraries - known))],
-        runs=0,
-        budget=budget,
+        budget=None if first.runs else budget,
         pairing="sequential" if plan.resident else first.pairing,
         resident=plan.resident or first.resident,
         witness="",

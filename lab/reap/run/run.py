@@ -71,6 +71,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
             compared,
             threads=known.wall.threads,
             seconds=known.wall.wall_seconds,
+            budget=folder.spec.budget,
         )
     except InterruptedRunError as error:
         raise InterruptedRunError(error.what, hint, error.code) from None

@@ -49,6 +49,8 @@ from reap.wall.part import WallPart
 
 RESULTS, PAGE, STACKS, TRIALS = "wall.json", "wall.html", "stacks.folded", "trials"
 _INPUT = "stdin"
+_FIRST = 0.6
+"""The part of the budget that the first comparison may take; causes are told apart in what is left."""
 _SECONDS = click.FloatRange(min=0, min_open=True)
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -288,7 +290,7 @@ def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
         _say(missing)
     others = [each for each in usual if each.name not in {base.name, DEFAULT}]
     arms = trials.first([base, *others], found)
-    kept = trials.affordable(arms[1:], seen.wall.wall_seconds, asked.budget / 2)
+    kept = trials.affordable(arms[1:], seen.wall.wall_seconds, _FIRST * asked.budget) or arms[1:2]
     left = {each.name: trials.NO_TIME for each in arms[1:] if each not in kept}
     stdin = asked.path / _INPUT
     spec = specify(
@@ -296,7 +298,7 @@ def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
         [base, *kept],
         baseline=base.name,
         conditions=Conditions(
-            budget=asked.budget / 2, timeout=asked.timeout, stdin=stdin.exists(), pairing="auto"
+            budget=_FIRST * asked.budget, timeout=asked.timeout, stdin=stdin.exists(), pairing="auto"
         ),
     )
     content = iter([stdin.read_bytes()]) if stdin.exists() else None
@@ -310,7 +312,7 @@ def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
             compared,
             threads=seen.wall.threads,
             seconds=seen.wall.wall_seconds,
-            budget=asked.budget / 2,
+            budget=asked.budget,
         )
     evidence_terminal.render_trials(console, [compared, *([told.comparison] if told.comparison else [])])
     return _parts(asked, seen, compared, replace(told, missing={**left, **told.missing}))

@@ -55,7 +55,7 @@ def test_a_run_answers_in_words_and_names_its_files(done):
 def test_everything_of_a_run_is_private(done):
     folder, _ = done
     assert stat.S_IMODE((folder / "answer").stat().st_mode) == 0o700
-    for name in ("recording.reap", "recording.json", "report.html"):
+    for name in ("recording.reap", "evidence.json", "report.html"):
         assert stat.S_IMODE((folder / "answer" / name).stat().st_mode) == 0o600
 
 
@@ -64,7 +64,8 @@ def test_a_run_has_a_profile_a_comparison_and_a_diagnosis(done):
     (answer,) = json.loads((folder / "answer.json").read_text())["answers"]
     assert answer["profile"]["totals"]["total_objects"] > 40000
     assert answer["comparison"]["rounds"] >= 2
-    assert [side["allocator"] for side in answer["comparison"]["sides"]] == ["good"]
+    sides = [side["allocator"] for side in answer["comparison"]["sides"]]
+    assert sides == ["good", "price: recycle", "price: bump"]
     assert answer["diagnosis"]["paragraph"]
 
 
@@ -80,9 +81,10 @@ def test_a_collector_that_takes_much_of_the_time_is_named(tmp_path):
     done = run(tmp_path, "-o", "answer", "--json", "answer.json", "--", sys.executable, "-c", COLLECTS)
     assert done.returncode == 0, done.stderr
     (answer,) = json.loads((tmp_path / "answer.json").read_text())["answers"]
-    assert "CPython's collector of cycles" in answer["diagnosis"]["paragraph"]
-    assert "gc.freeze()" in answer["diagnosis"]["paragraph"]
-    assert (tmp_path / "answer" / "collectors.json").exists()
+    (found,) = (each for each in answer["diagnosis"]["findings"] if each["cause"] == "garbage collection")
+    assert found["status"] == "not tried"
+    assert "CPython's collector of cycles" in found["statements"][0]["statement"]
+    assert "gc.freeze()" in found["by_hand"][0]["name"]
 
 
 @pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 3", 3)])
@@ -160,7 +162,7 @@ def test_a_run_that_was_killed_while_it_recorded_goes_on(tmp_path):
     command = ["sh", "-c", STAYS.format(program=program("busy"), runs="/dev/null", at=0)]
     killed_when(tmp_path, command, (tmp_path / "ran").exists)
     (tmp_path / "go").touch()
-    assert not (tmp_path / "x" / "recording.json").exists()
+    assert not (tmp_path / "x" / "evidence.json").exists()
     said = reap("run", "--resume", "x", cwd=tmp_path)
     assert said.returncode == 0, said.stderr
     assert (tmp_path / "x" / "report.html").exists()
