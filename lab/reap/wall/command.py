@@ -39,6 +39,7 @@ from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison
 from reap.experiment.specify import Conditions, specify
 from reap.launch import program as programs
+from reap.launch.program import Program
 from reap.launch.records import Launch
 from reap.recording import read
 from reap.recording.analyse.profile import profile as analyse
@@ -282,27 +283,17 @@ def _write(asked: Asked, parts: list[Part], json_file: Path | None, *, force: bo
 def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
     """Tries allocators, the price and what tells causes apart: the parts of it. Throws ReapError."""
     found = programs.resolve(list(asked.command))
-    if found.obstacle:
-        return _parts(asked, seen)
     base = catalog.parse(asked.allocator)[0] if asked.allocator else Allocator(name=DEFAULT)
     usual, missing = experiments.choose(None, alone=True)
     if missing:
         _say(missing)
     others = [each for each in usual if each.name not in {base.name, DEFAULT}]
+    if found.obstacle:
+        return _settings_tried(asked, seen, found, console)
     arms = trials.first([base, *others], found)
     kept = trials.affordable(arms[1:], seen.wall.wall_seconds, _FIRST * asked.budget) or arms[1:2]
     left = {each.name: trials.NO_TIME for each in arms[1:] if each not in kept}
-    stdin = asked.path / _INPUT
-    spec = specify(
-        list(asked.command),
-        [base, *kept],
-        baseline=base.name,
-        conditions=Conditions(
-            budget=_FIRST * asked.budget, timeout=asked.timeout, stdin=stdin.exists(), pairing="auto"
-        ),
-    )
-    content = iter([stdin.read_bytes()]) if stdin.exists() else None
-    with Folder.create(asked.path / TRIALS, spec, content, force=True) as runs, Bar() as bar:
+    with _experiment(asked, [base, *kept], _FIRST * asked.budget) as runs, Bar() as bar:
         listener = Terminal(bar)
         compared = comparing.compare(runs, listener)
         told = explain(
@@ -316,6 +307,37 @@ def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
         )
     evidence_terminal.render_trials(console, [compared, *([told.comparison] if told.comparison else [])])
     return _parts(asked, seen, compared, replace(told, missing={**left, **told.missing}))
+
+
+def _settings_tried(asked: Asked, seen: Measured, program: Program, console: Console) -> list[Part]:
+    """The same of a program that no preload enters: what variables can change. Throws ReapError."""
+    plan = trials.second(
+        suspect(seen.wall),
+        None,
+        program,
+        base=Allocator(name=DEFAULT),
+        seconds=seen.wall.wall_seconds,
+        budget=asked.budget,
+    )
+    if not plan.allocators:
+        return _parts(asked, seen, told=Explained(missing=plan.missing))
+    with _experiment(asked, [Allocator(name=DEFAULT), *plan.allocators], asked.budget) as runs, Bar() as bar:
+        causes = comparing.compare(runs, Terminal(bar))
+    evidence_terminal.render_trials(console, [causes])
+    return _parts(asked, seen, told=Explained(causes, plan.missing))
+
+
+def _experiment(asked: Asked, arms: list[Allocator], budget: float) -> Folder:
+    """A new experiment of these arms, the baseline first. Throws ReapError."""
+    stdin = asked.path / _INPUT
+    spec = specify(
+        list(asked.command),
+        arms,
+        baseline=arms[0].name,
+        conditions=Conditions(budget=budget, timeout=asked.timeout, stdin=stdin.exists(), pairing="auto"),
+    )
+    content = iter([stdin.read_bytes()]) if stdin.exists() else None
+    return Folder.create(asked.path / TRIALS, spec, content, force=True)
 
 
 def _say_written(asked: Asked, parts: Sequence[Part], json_file: Path | None, html_file: Path | None) -> None:

@@ -82,11 +82,10 @@ def cannot_preload(facts: Facts) -> Concluded:
         f"What allocation costs this program cannot be tried from outside: {facts.hidden}.",
         *_time(facts),
     ]
-    return Concluded(
-        "inconclusive",
-        sentences,
-        "Build it with another allocator, and compare the two builds.",
-    )
+    step = "Build it with another allocator, and compare the two builds."
+    if facts.wall and facts.wall.allocator == "go":
+        step = "Go's runtime allocates for it: make fewer objects (a heap profile of pprof has the lines)."
+    return Concluded("inconclusive", sentences, step)
 
 
 def change_setting(facts: Facts) -> Concluded:
@@ -315,9 +314,11 @@ def _others(facts: Facts) -> list[str]:
 
 
 def _beyond(facts: Facts, won: Ratio) -> list[str]:
-    """How much more a malloc saves that costs next to nothing; nothing where it saves no more."""
+    """How much more a malloc saves that costs next to nothing; nothing where that is no more worth telling."""
     bound = facts.price
     if bound is None or bound.ratio.metric != won.metric or bound.ratio.ratio.high >= won.ratio.low:
+        return []
+    if won.ratio.value - bound.ratio.ratio.value < at.WORTH_TELLING:
         return []
     return [f"No change to malloc that was tried saves more than {_part(bound)} ({bound.arm})."]
 

@@ -157,7 +157,7 @@ def _why(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> str:
         side = untrusted[0]
         return f"{side.allocator}: {side.problem.rstrip('.') or 'its figures cannot be trusted'}."
     reasons = [f"{name}: {missing[name]}" for name in suspicion.arms if name in missing]
-    return f"{'; '.join(dict.fromkeys(reasons))}." if reasons else "--try tries it."
+    return f"{'; '.join(dict.fromkeys(reasons))}." if reasons else "No trial was run."
 
 
 def _standing(side: Side, comparison: Comparison, *, memory: bool) -> Standing:

@@ -5,6 +5,9 @@ from reap.evidence.analyse.suspicions.records import OF_THE_ALLOCATOR, Cause
 LARGE_SHARE = 0.15
 """Programs for which somebody wrote a custom allocator spent 16 % in memory operations (OOPSLA 2002)."""
 
+WORTH_TELLING = 0.05
+"""How much more a malloc without costs must save than the advised remedy, of all time, before that is told."""
+
 MOSTLY_TEMPORARY = 0.5
 """From this share on, objects that die at once are the pattern and not an exception."""
 
