@@ -114,7 +114,7 @@ def second(
 
 
 def spec_of(plan: Plan, first: Spec, budget: float) -> Spec:
-    """The experiment of a plan: as the first comparison, with other arms; as many rounds where it had a number."""
+    """The experiment of a plan: as the first comparison, with other arms. A number of rounds stays."""
     base = first.allocators[0]
     libraries = {each.library for each in plan.allocators if each.library}
     known = {each.path for each in first.files}

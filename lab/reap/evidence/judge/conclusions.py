@@ -314,7 +314,7 @@ def _others(facts: Facts) -> list[str]:
 
 
 def _beyond(facts: Facts, won: Ratio) -> list[str]:
-    """How much more a malloc saves that costs next to nothing; nothing where that is no more worth telling."""
+    """How much more a malloc saves that costs next to nothing, where that is worth telling."""
     bound = facts.price
     if bound is None or bound.ratio.metric != won.metric or bound.ratio.ratio.high >= won.ratio.low:
         return []

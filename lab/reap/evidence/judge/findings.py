@@ -131,7 +131,9 @@ def _said(suspicion: Suspicion, status: Status, side: Side, ratio: Ratio) -> Fin
 
 def _with(side: Side) -> str:
     """What the program ran with, when the cause was taken away."""
-    name = side.allocator.removeprefix(price.PREFIX) if price.is_price(side.allocator) else ""
+    if not price.is_price(side.allocator):
+        return f'with "{side.allocator}"'
+    name = side.allocator.removeprefix(price.PREFIX)
     return f"with {_PRELOADED.get(name, side.allocator)}"
 
 

@@ -6,7 +6,7 @@ LARGE_SHARE = 0.15
 """Programs for which somebody wrote a custom allocator spent 16 % in memory operations (OOPSLA 2002)."""
 
 WORTH_TELLING = 0.05
-"""How much more a malloc without costs must save than the advised remedy, of all time, before that is told."""
+"""How much more of all time a malloc without costs must save than the advised remedy, to be told."""
 
 MOSTLY_TEMPORARY = 0.5
 """From this share on, objects that die at once are the pattern and not an exception."""
