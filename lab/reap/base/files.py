@@ -115,14 +115,43 @@ def beginning(path: Path, count: int) -> bytes:
         return b""
 
 
+def elsewhere(error: OSError) -> str:
+    """Return what to do where a folder of results cannot be made or written."""
+    if error.errno in _FULL:
+        return "free some space, or name another place with -o"
+    if error.errno == errno.EROFS:
+        return "this file system is read-only: name another place with -o"
+    return "name a place where you may write with -o"
+
+
+RUNS = Path("reap-runs")
+"""In the current folder: what results go to for which no file or folder was named."""
+
+
 def unused(stem: str, suffix: str = "") -> Path:
-    """A name here with the time of day, for results without one; two of one second have different ones."""
+    """Return a path in `RUNS` with the time of day that does not exist yet, for results without a name.
+
+    Makes `RUNS`, private and ignored by git, if it does not exist. Throws ReapError.
+    """
+    _make_runs()
     dated = f"{stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     return next(
         path
         for number in itertools.count(1)
-        if not (path := Path(f"{dated}{f'-{number}' if number > 1 else ''}{suffix}")).exists()
+        if not (path := RUNS / f"{dated}{f'-{number}' if number > 1 else ''}{suffix}").exists()
     )
+
+
+def _make_runs() -> None:
+    try:
+        RUNS.mkdir(mode=0o700)
+        (RUNS / ".gitignore").write_text("*\n")
+    except FileExistsError:
+        pass  # also where its owner took the .gitignore away
+    except OSError as error:
+        raise ReapError(f"{RUNS.absolute()} cannot be created: {error.strerror}", elsewhere(error)) from error
+    if not RUNS.is_dir():
+        raise ReapError(f"{RUNS.absolute()} is not a folder", "move it away, or name a place with -o")
 
 
 def native_name(path: Path | str) -> str:

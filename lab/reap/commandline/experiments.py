@@ -55,7 +55,7 @@ def running(verb: _Verb) -> _Verb:
             "-o",
             "--output",
             type=_FOLDER,
-            help="Folder for the runs (default: a new reap-NAME-TIME here).",
+            help="Folder for the runs (default: a new reap-runs/NAME-TIME).",
         ),
         click.option(
             "--resume",
@@ -78,7 +78,7 @@ def decorated_by(verb: _Verb, *decorators: Callable[[Any], Any]) -> _Verb:
 
 def new_folder(command: list[str]) -> Path:
     """Where an experiment is kept for which no folder was named."""
-    return unused(f"reap-{reporting.name_of(command)}")
+    return unused(reporting.name_of(command))
 
 
 def reopened(verb: str, path: Path, command: list[str], given: set[str]) -> Folder:

@@ -1,10 +1,11 @@
 """What the ratios of a comparison settle. Pure functions."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from statistics import median
 
 from reap.base.records import Estimate
+from reap.compare import thresholds as at
 from reap.experiment import statistics
 from reap.experiment.records import Comparison, InRounds, Ratio, Run, Side
 
@@ -36,6 +37,14 @@ def cpu_time(ratios: Mapping[str, Ratio]) -> Ratio | None:
 def cpu(side: Side) -> Ratio:
     """The same of a side that was compared."""
     return side.ratios.get(PER_REQUEST) or side.ratios["cpu"]
+
+
+def too_short(side: Side, comparison: Comparison) -> bool:
+    """Whether the program ends so soon that an allocator's own start decides its ratio.
+
+    Other commands have no such start in common, and a server's is not measured.
+    """
+    return not comparison.against and not comparison.load and is_short(cpu_time(side.ratios))
 
 
 def times(ratios: Mapping[str, Ratio]) -> list[Ratio]:
@@ -95,6 +104,18 @@ def unpaired(baseline: Mapping[int, Run], own: Mapping[int, Run]) -> float | Non
     return median(parts) if parts else None
 
 
+def others(runs: Iterable[Run]) -> float | None:
+    """Share of the cores' time that other programs took during these runs; None where it is not known."""
+    known = [(run.others, run.seconds) for run in runs if run.others is not None]
+    whole = sum(seconds for _, seconds in known)
+    return max(0.0, min(1.0, sum(share * seconds for share, seconds in known) / whole)) if whole else None
+
+
+def is_short(ratio: Ratio | None) -> bool:
+    """Whether so little CPU time is compared that an allocator's own start decides the ratio."""
+    return ratio is not None and ratio.metric == "cpu" and ratio.baseline < at.TOO_SHORT
+
+
 def decided(comparison: Comparison) -> bool:
     """Whether more rounds would add nothing: every trusted side is decided in every kind of time.
 
@@ -108,6 +129,8 @@ def decided(comparison: Comparison) -> bool:
 def _decided(side: Side, comparison: Comparison) -> bool:
     if any(metric in side.ratios for metric in _OVER_TIME):
         return False
+    if too_short(side, comparison):
+        return True
     return all(
         ratio.verdict != "inconclusive"
         and (ratio.ratio.value > 1 - comparison.worth or beyond_noise(ratio, comparison))

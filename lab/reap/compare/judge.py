@@ -4,7 +4,7 @@ import enum
 import math
 
 from reap.compare import thresholds as at
-from reap.compare.analyse import beyond_noise, cpu, sound, times, to_control, trusted
+from reap.compare.analyse import beyond_noise, cpu, sound, times, to_control, too_short, trusted
 from reap.experiment.records import Comparison, Ratio, Side
 
 RESIDENT = ("late_resident", "mean_resident")
@@ -17,6 +17,7 @@ class Standing(enum.Enum):
     GAIN = "a gain in time that is proven, beyond noise and worth having"
     NONE = "no gain that matters"
     INCONCLUSIVE = "the interval is too wide to say"
+    SHORT = "the program ends so soon that an allocator's own start decides the ratio"
     UNTRUSTED = "not verified, behaved differently, or could not be compared"
 
 
@@ -26,6 +27,8 @@ def standing(side: Side, comparison: Comparison) -> Standing:
         return Standing.UNTRUSTED
     if side.itself:
         return Standing.NONE
+    if too_short(side, comparison):
+        return Standing.SHORT
     if side.rounds < at.FEWEST_ROUNDS:
         return Standing.INCONCLUSIVE
     if gain(side, comparison) is not None:
@@ -39,7 +42,7 @@ def standing(side: Side, comparison: Comparison) -> Standing:
 
 def gain(side: Side, comparison: Comparison) -> Ratio | None:
     """The ratio in which this allocator is faster: proven, beyond noise, worth it. None where it is not."""
-    if side.itself:
+    if side.itself or too_short(side, comparison):
         return None
     for ratio in times(side.ratios):
         if not sound(ratio) or slower_elsewhere(ratio, side, comparison.worth):

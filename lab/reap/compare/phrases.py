@@ -1,10 +1,13 @@
 """Ratios in words. Every estimate has its interval beside it; nothing here decides."""
 
+import math
+
 from reap.allocators.records import DEFAULT
 from reap.answer.words import listed
 from reap.base import units
 from reap.base.records import Estimate
 from reap.compare import thresholds as at
+from reap.compare.analyse import cpu_time, sound, times
 from reap.experiment.records import Comparison, Ratio, Side
 
 METRICS = {
@@ -45,6 +48,8 @@ def interval(estimate: Estimate) -> str:
         return f"{units.percent_span(1 - high, 1 - low)} less"
     if low >= 0.9995 and high < 2:
         return f"{units.percent_span(max(0.0, low - 1), high - 1)} more"
+    if low >= 2:
+        return f"{units.ratio(low)} to {units.change(high)}"
     return f"{units.change(low)} to {units.change(high)}"
 
 
@@ -52,6 +57,58 @@ def effect(side: Side, ratio: Ratio) -> str:
     """What this allocator does to one metric: `mimalloc takes 9.8 % less CPU time (95 % CI ...)`."""
     name = METRICS.get(ratio.metric, ratio.metric)
     return f"{side.allocator} takes {amount(ratio.ratio.value, name)} (95 % CI {interval(ratio.ratio)})"
+
+
+def effect_in_units(side: Side, ratio: Ratio) -> str:
+    """The same with the medians: `mimalloc takes 9.8 % less CPU time, 1.24 s instead of 1.37 s (...)`."""
+    name = METRICS.get(ratio.metric, ratio.metric)
+    span = f"95 % CI {interval(ratio.ratio)}"
+    return f"{side.allocator} takes {amount(ratio.ratio.value, name)}, {instead(ratio)} ({span})"
+
+
+def instead(ratio: Ratio) -> str:
+    """The medians of a ratio in their unit: `1.24 s instead of 1.37 s`."""
+    return f"{units.in_unit(ratio.value, ratio.unit)} instead of {units.in_unit(ratio.baseline, ratio.unit)}"
+
+
+def difference(side: Side, ratio: Ratio) -> str:
+    """What it is for a program that is too short for ratios: `mimalloc takes 3.80 ms more CPU time (...)`."""
+    more = units.more_or_less(ratio.value - ratio.baseline)
+    return f"{side.allocator} takes {more} {METRICS.get(ratio.metric, ratio.metric)} ({instead(ratio)})"
+
+
+def too_short(program: str, seconds: float) -> str:
+    """That a program ends too soon to be compared, and what to do; `seconds` of CPU time."""
+    return (
+        f"{program} takes {units.duration(seconds)} of CPU time. Below {units.duration(at.TOO_SHORT)} the "
+        "start of an allocator decides the ratio: give the program more work, such as a larger input."
+    )
+
+
+def load(comparison: Comparison) -> str:
+    """What other programs on the machine did to the intervals, and what to do; empty where it matters not."""
+    is_open = any(
+        ratio.verdict == "inconclusive" for side in comparison.sides for ratio in times(side.ratios)
+    )
+    return busy(comparison.others, cpu_time(comparison.noise), comparison.worth, is_open=is_open)
+
+
+def busy(others: float | None, noise: Ratio | None, worth: float, *, is_open: bool) -> str:
+    """The same of the share of the cores' time that `others` took and the baseline against itself.
+
+    It matters where something `is_open`, or differences of `worth` are within the noise.
+    """
+    if others is None or others < at.MUCH_LOAD:
+        return ""
+    known = noise is not None and sound(noise) and not units.says_nothing(noise.ratio)
+    half = math.sqrt(noise.ratio.high / noise.ratio.low) - 1 if noise is not None and known else 0.0
+    if not is_open and half < worth:
+        return ""
+    wide = f" (the baseline against itself: ± {units.percent(half)})" if half else ""
+    return (
+        f"Other programs used {units.percent(others)} of the cores' time, which widens the intervals{wide}: "
+        "stop them, or allow more rounds."
+    )
 
 
 def amount(ratio: float, name: str) -> str:
@@ -65,7 +122,7 @@ def memory(side: Side) -> str:
     ratio = side.ratios.get("peak_resident")
     if ratio is None:
         return ""
-    sizes = f"{units.size(ratio.value)} instead of {units.size(ratio.baseline)}"
+    sizes = instead(ratio)
     if ratio.verdict == "inconclusive":
         return f"no significant difference in peak memory ({sizes}; 95 % CI {interval(ratio.ratio)})"
     return f"peak memory is {change_with_interval(ratio.ratio)}: {sizes}"
@@ -78,10 +135,9 @@ def latency(side: Side) -> str:
     if not known:
         return ""
     ratio, name = known[0], METRICS[known[0].metric]
-    times = f"{units.duration(ratio.value)} instead of {units.duration(ratio.baseline)}"
     if ratio.verdict == "inconclusive":
-        return f"no significant difference in {name} ({times}; 95 % CI {interval(ratio.ratio)})"
-    return f"{name} is {change_with_interval(ratio.ratio)}: {times}"
+        return f"no significant difference in {name} ({instead(ratio)}; 95 % CI {interval(ratio.ratio)})"
+    return f"{name} is {change_with_interval(ratio.ratio)}: {instead(ratio)}"
 
 
 def resident(side: Side) -> str:
@@ -92,8 +148,7 @@ def resident(side: Side) -> str:
         return f"{side.allocator}: the program ended before its memory could be sampled"
     first, *others = held
     beside = [amount(each.ratio.value, METRICS[each.metric]) for each in others]
-    sizes = f"{units.size(first.value)} instead of {units.size(first.baseline)}"
-    return f"{effect(side, first)}: {sizes}; beside it {listed(beside)}"
+    return f"{effect(side, first)}: {instead(first)}; beside it {listed(beside)}"
 
 
 def itself(side: Side, comparison: Comparison) -> str:

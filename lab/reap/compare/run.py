@@ -117,6 +117,7 @@ def draw(
         stopped_early=stopped_early,
         widening=widening,
         worth=spec.worth,
+        others=analyse.others(measured),
         notes=list(dict.fromkeys(said)),
     )
 

@@ -31,7 +31,8 @@ def render_verdict(console: Console, comparison: Comparison) -> None:
         printable(words.headline(comparison)), style="bold cyan"
     )
     witness = words.witness(comparison, most=3)
-    last = [witness, words.why(comparison), words.more(comparison), _status(comparison)]
+    limits = words.conditions(comparison)
+    last = [*limits, witness, words.why(comparison), words.more(comparison), _status(comparison)]
     ends = [each for each in last if each]
     console.print(headline)
     said = [headline.plain, *ends, *(["!"] if comparison.notes else [])]

@@ -11,6 +11,12 @@ MAY_HIDE = 0.05
 FEWEST_ROUNDS = 5
 """With fewer pairs Student's t is at least 1.4 times as wide as with many (3.18 against 1.96 at four)."""
 
+TOO_SHORT = 0.02
+"""Seconds of CPU. Loading one more library costs about a millisecond: below this the loading dominates."""
+
+MUCH_LOAD = 0.10
+"""Share of the cores' time that other programs take from which it is told what that does to intervals."""
+
 MOST_ROUNDS = 200
 """More rounds than this are no advice: the noise has to go down instead."""
 

@@ -96,7 +96,11 @@ def view(comparison: Comparison, title: str = "") -> CompareView:
     return CompareView(
         title=title or f"Other {what} against {printable(comparison.baseline)}",
         comparison=comparison,
-        verdict=[*words.verdict(comparison), *filter(None, [words.witness(comparison)])],
+        verdict=[
+            *words.verdict(comparison),
+            *words.conditions(comparison),
+            *filter(None, [words.witness(comparison)]),
+        ],
         paired=words.made(comparison),
         reading=" ".join(words.reading(comparison)),
         forest=forest(comparison),

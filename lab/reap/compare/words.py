@@ -26,7 +26,7 @@ SERVED = (
     "before them that warm it up, and the load generator; peak memory is from start to stop."
 )
 
-_FASTER, _SLOWER, _OPEN = "faster", "slower", "inconclusive"
+_FASTER, _SLOWER, _OPEN, _SHORT = "faster", "slower", "inconclusive", "too short"
 
 _NAMED = 3
 """Allocators in a headline."""
@@ -51,6 +51,8 @@ def headline(comparison: Comparison) -> str:
     }
     if not judged:
         return "nothing could be compared"
+    if _SHORT in judged.values():
+        return "the program is too short to compare allocators on it"
     faster = [side.allocator for side in by_time(comparison) if judged.get(side.allocator) == _FASTER]
     if faster:
         names = faster if len(faster) <= _NAMED else [faster[0], f"{len(faster) - 1} others"]
@@ -75,6 +77,15 @@ def why(comparison: Comparison) -> str:
     cpu = analyse.cpu_time(comparison.noise)
     noise = phrases.noise(comparison, cpu.metric) if cpu else ""
     return f"{rounds(comparison)}, {_HOW[comparison.pairing.method]}{f'; {noise}' if noise else ''}."
+
+
+def conditions(comparison: Comparison) -> list[str]:
+    """What limits the verdict: that the program is too short, or that others used the machine meanwhile."""
+    short = next((side for side in comparison.sides if analyse.too_short(side, comparison)), None)
+    if short is not None:
+        program = comparison.command[0].rpartition("/")[2]
+        return [phrases.too_short(program, analyse.cpu(short).baseline)]
+    return [*filter(None, [phrases.load(comparison)])]
 
 
 def rounds(comparison: Comparison) -> str:
@@ -131,7 +142,10 @@ def of_side(side: Side, comparison: Comparison) -> str:
         return f"{side.allocator}: no result: {side.problem.rstrip('.') or trust(side, comparison)}."
     if side.itself:
         return phrases.itself(side, comparison)
-    said = f"{phrases.effect(side, _telling(side, comparison))}: {_outcome(side, comparison)}."
+    if standing is judge.Standing.SHORT:
+        said = f"{phrases.difference(side, analyse.cpu(side))}."
+    else:
+        said = f"{phrases.effect_in_units(side, _telling(side, comparison))}: {_outcome(side, comparison)}."
     if standing is judge.Standing.GAIN or judge.saves_memory(side, comparison):
         memory = phrases.memory(side)
         said += f" {memory[:1].upper()}{memory[1:]}." if memory else ""
@@ -150,6 +164,8 @@ def _outcome(side: Side, comparison: Comparison) -> str:
     standing, ratio = judge.standing(side, comparison), _telling(side, comparison)
     if standing is judge.Standing.GAIN:
         return _FASTER
+    if standing is judge.Standing.SHORT:
+        return _SHORT
     if side.rounds < at.FEWEST_ROUNDS:
         return f"{_OPEN}, {units.number(side.rounds, 'round')} cannot decide it"
     if ratio.verdict == "equivalent":

@@ -25,7 +25,7 @@ import msgspec
 import reap
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import read_back, write_safely
+from reap.base.files import elsewhere, read_back, write_safely
 from reap.base.records import Record, decode
 from reap.experiment.records import Run
 from reap.experiment.spec import Spec, changed_files
@@ -339,7 +339,7 @@ def lock(path: Path, log: FileIO) -> None:
 def _cannot_make(path: Path, error: OSError) -> ReapError:
     return ReapError(
         f"{path} cannot be written: {error.strerror}",
-        "free some space, or give another folder with --output; nothing was run yet",
+        f"{elsewhere(error)}; nothing was run yet",
     )
 
 

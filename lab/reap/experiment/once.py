@@ -16,7 +16,7 @@ from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.spec import Spec
 from reap.experiment.starter import Started, Starter
 from reap.launch import hung, spawn
-from reap.launch.host import memory
+from reap.launch.host import load, memory
 from reap.launch.records import Launch, Outcome
 from reap.server import ready
 from reap.server.records import Server, Service
@@ -40,10 +40,11 @@ class Once:
         if known is not None:
             return known
         started = time.time()
-        begun = time.monotonic()
+        begun, load_since = time.monotonic(), load.watch()
         with prepared(self._spec, naming.name(cell, "w" if warmup else "r")), self._resumable():
             ended = self._starter.start(cell, probe=warmup)
-        return self._keep(cell, ended, started, time.monotonic() - begun, warmup=warmup)
+        seconds = time.monotonic() - begun
+        return self._keep(cell, ended, started, seconds, load_since(), warmup=warmup)
 
     def run_together(self, cells: Sequence[Cell], core: int | None, pairing: Pairing) -> list[Run]:
         """Runs the cells of a round at the same time on one core, or without one in turns, and keeps them.
@@ -55,7 +56,7 @@ class Once:
         if all(known):
             return [run for run in known if run]
         started = time.time()
-        begun = time.monotonic()
+        begun, load_since = time.monotonic(), load.watch()
         with contextlib.ExitStack() as stack:
             for cell in cells:
                 stack.enter_context(prepared(self._spec, naming.name(cell)))
@@ -65,8 +66,9 @@ class Once:
         if memory.out_of_memory_kills() > kills:
             ended = [_explained(each) for each in ended]
         share = (time.monotonic() - begun) / len(cells)
+        others = load_since()
         return [
-            self._keep(cell, each, started, share, together=True, in_turns=core is None)
+            self._keep(cell, each, started, share, others, together=True, in_turns=core is None)
             for cell, each in zip(cells, ended, strict=True)
         ]
 
@@ -80,6 +82,7 @@ class Once:
         ended: Started,
         started: float,
         seconds: float,
+        others: float | None,
         *,
         warmup: bool = False,
         together: bool = False,
@@ -94,6 +97,7 @@ class Once:
             together=together,
             in_turns=in_turns,
             seconds=seconds,
+            others=others,
             laid=ended.laid,
             samples=ended.samples,
             misses=ended.misses,

@@ -140,6 +140,9 @@ class Run(Record):
     """Whether it took turns: then its wall time is that of its own turns."""
     seconds: float = 0.0
     """What the run took in all, its preparation and clean-up included."""
+    others: float | None = None
+    """Share of the cores' time that other programs took meanwhile. The kernel's ticks are coarse: of a short
+    run it may be a little below 0. None where it is not known."""
     laid: Laid | None = None
     """What was done to its heap first; None where nothing was to be."""
     samples: Samples | None = None
@@ -225,6 +228,8 @@ class InRounds(Record, frozen=True, kw_only=True):
     """Width of its intervals in intervals for a fixed number of rounds."""
     worth: float = WORTH
     """The smallest change that matters, as a fraction of 1."""
+    others: float | None = None
+    """Share of the cores' time that other programs took during the rounds, 0 to 1; None where unknown."""
 
 
 class Witness(Record):

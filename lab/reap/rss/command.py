@@ -38,7 +38,10 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 )
 @click.option("--timeout", type=_SECONDS, help="Seconds until CMD is stopped.")
 @click.option(
-    "-o", "--output", type=_PATH, help="CSV file that each snapshot is appended to (default: a new file)."
+    "-o",
+    "--output",
+    type=_PATH,
+    help="CSV file that each snapshot is appended to (default: a new file in reap-runs).",
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
@@ -107,9 +110,10 @@ def rss(
     reporting.require_file(output)
     reporting.require_file(record)
     name = f"pid{pid}" if pid is not None else reporting.name_of(list(command))
-    path = output or unused(f"reap-rss-{name}", ".csv")
     if pid is not None:
         watching.require_process(pid, interval)
+    path = output or unused(f"rss-{name}", ".csv")
+    if pid is not None:
         with watching.rows(path, force=force) as file, steps.Live() as live:
             observed = watching.process(pid, interval, seconds, file, live.update)
         found, status = [observed], int(ExitCode.OK)

@@ -21,7 +21,7 @@ which it runs for about half a second: more and shorter rounds decide sooner."""
     "-o",
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Output folder (default: a new reap-demo-TIME in the current folder).",
+    help="Output folder (default: a new reap-runs/demo-TIME).",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def demo(budget: float, output: Path | None, force: bool) -> int:
@@ -49,7 +49,7 @@ def demo(budget: float, output: Path | None, force: bool) -> int:
     from reap.run.terminal import render_overview
     from reap.workloads import preparation
 
-    place = (output or unused("reap-demo")).absolute()
+    place = (output or unused("demo")).absolute()
     allocators, missing = experiments.choose(None)
     if missing:
         click.echo(missing, err=True)

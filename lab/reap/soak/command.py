@@ -32,7 +32,10 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option("-a", "--allocator", default="glibc", help="Run it under this: a name, or NAME=/path/lib.so.")
 @click.option(
-    "-o", "--output", type=_PATH, help="CSV file that each snapshot is appended to (default: a new file)."
+    "-o",
+    "--output",
+    type=_PATH,
+    help="CSV file that each snapshot is appended to (default: a new file in reap-runs).",
 )
 @click.option("--resume", type=_PATH, help="Go on with this CSV file of an earlier soak.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")

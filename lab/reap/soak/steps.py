@@ -81,7 +81,7 @@ def _require(asked: Asked) -> None:
 
 def _new_file(asked: Asked) -> Path:
     name = f"pid{asked.pid}" if asked.pid is not None else reporting.name_of(list(asked.command))
-    return unused(f"reap-soak-{name}", ".csv")
+    return unused(f"soak-{name}", ".csv")
 
 
 def _observed(asked: Asked, seconds: float, file: TextIO) -> tuple[Residence | None, ReapError | None]:

@@ -70,7 +70,7 @@ def options(verb: Callable[..., Any]) -> Callable[..., Any]:
             help="One more, by its name or its .so file; may be given again.",
         ),
         click.option(
-            "-o", "--output", type=_FOLDER, help="Output folder (default: a new reap-STUDY-TIME here)."
+            "-o", "--output", type=_FOLDER, help="Output folder (default: a new reap-runs/STUDY-TIME)."
         ),
         click.option("--resume", type=_FOLDER, help="Resume the study in this folder."),
     )
@@ -229,7 +229,7 @@ def _begun(
     plan = msgspec.structs.replace(plan, added=[_absolute(each) for each in added])
     if rounds is not None:
         plan = msgspec.structs.replace(plan, rounds=rounds)
-    place = (output or unused(f"reap-{studying.NAME}")).absolute()
+    place = (output or unused(studying.NAME)).absolute()
     folder.begin(place, plan)
     if missing:
         click.echo(f"left out: {', '.join(each.name for each in missing)}", err=True)

@@ -16,7 +16,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.argument("plan", required=False, type=_FILE)
 @places.options
 @click.option(
-    "-o", "--output", type=_FOLDER, help="Folder for the runs (default: a new reap-PLAN-TIME here)."
+    "-o", "--output", type=_FOLDER, help="Folder for the runs (default: a new reap-runs/sweep-PLAN-TIME)."
 )
 @click.option("--resume", type=_FOLDER, help="Resume the sweep in this folder; PLAN is omitted.")
 @click.option("--json", "json_file", type=_FILE, help="Write the results as JSON; - is standard output.")
@@ -42,7 +42,7 @@ def sweep(**given: Any) -> int:  # noqa: ANN401 - click's; Asked takes it
     \b
         reap sweep plan.toml
         reap sweep plan.toml --ssh alpha,beta,gamma --html sweep.html
-        reap sweep --resume reap-plan-20260101-120000 --scheduler tcp://alpha:8786
+        reap sweep --resume reap-runs/sweep-plan-20260101-120000 --scheduler tcp://alpha:8786
     """  # noqa: D301 - click wants the character itself
     from reap.sweep import steps
 

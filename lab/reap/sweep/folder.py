@@ -18,7 +18,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import digest_of, read_back, write_safely
+from reap.base.files import digest_of, elsewhere, read_back, write_safely
 from reap.base.records import Record, decode
 from reap.experiment.folder import Open, append_bytes, lock
 from reap.sweep import plan
@@ -83,9 +83,7 @@ class SweepFolder(Open):
                 f"give another with --output, or resume it: {_resume(path)}",
             ) from None
         except OSError as error:
-            raise ReapError(
-                f"{path} cannot be made: {error.strerror}", "give another with --output"
-            ) from error
+            raise ReapError(f"{path} cannot be made: {error.strerror}", elsewhere(error)) from error
         write_safely(path / _SWEEP, msgspec.json.format(msgspec.json.encode(sweep), indent=2) + b"\n")
         return cls._opened(path, sweep)
 

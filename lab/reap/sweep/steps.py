@@ -87,7 +87,7 @@ def _require(asked: Asked) -> None:
 
 
 def _created(asked: Asked, made: Sweep, name: str) -> SweepFolder:
-    return SweepFolder.create(asked.output or unused(f"reap-{name}"), made)
+    return SweepFolder.create(asked.output or unused(f"sweep-{name}"), made)
 
 
 def _answered(asked: Asked, opened: SweepFolder) -> int:

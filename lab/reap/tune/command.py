@@ -51,12 +51,14 @@ _OWN = ("allocator", "objectives", "timeout", "prepare", "cleanup", "output", *s
     help="Maximum number of runs of CMD; more runs detect smaller gains. The confirmation ends earlier once "
     "it is decided. With --resume: in all, of which those that are added confirm.",
 )
+@click.option("--details", is_flag=True, help="Print everything that was tried, above the verdict.")
 @servers.options
 @servers.load_options
 @experiments.running
 def tune(
     context: click.Context,
     /,
+    details: bool,
     json_file: Path | None,
     html_file: Path | None,
     force: bool,
@@ -83,21 +85,26 @@ def tune(
         server = folder.spec.server
         starter = ServerStarter(folder, server) if server else None
         tuned = tuning.tune(folder, experiments.Terminal(bar), starter)
-    return _finish(tuned, folder.path, json_file, html_file, force=force)
+    return _finish(tuned, folder.path, json_file, html_file, details=details, force=force)
 
 
 def _finish(
-    tuned: Tuned, folder: Path, json_file: Path | None, html_file: Path | None, *, force: bool
+    tuned: Tuned, folder: Path, json_file: Path | None, html_file: Path | None, *, details: bool, force: bool
 ) -> int:
-    """Writes the files, prints what was found, names the files, and returns the exit code."""
-    from reap.tune.terminal import render_tuned
+    """Writes the files and names them, prints what was found, and returns the exit code."""
+    from reap.tune.terminal import render_tables, render_verdict
 
     title = reporting.name_of(tuned.command)
     answer = Answer(title=title, command=tuned.command, parts=[TunePart(tuned=tuned)])
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
-    render_tuned(reporting.console(json_file, html_file), tuned)
+    console = reporting.console(json_file, html_file)
+    if details:
+        render_tables(console, tuned)
     reporting.say_files(json=json_file, html=html_file)
     reporting.say_written("the runs", folder)
+    if not details:
+        reporting.say_command("all tables", ["reap", "tune", "--resume", str(folder), "--details"])
+    render_verdict(console, tuned)
     if any(each.is_open for each in tuned.findings):
         reporting.say_next(["reap", "tune", "--resume", str(folder), "--runs", str(2 * tuned.most)])
     elif not tuned.load:

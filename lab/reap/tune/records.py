@@ -63,19 +63,21 @@ class Finding(Record):
     """The other metrics of the same runs, each with its 95 % CI."""
     why_not: str = ""
     """Why nothing was confirmed."""
+    too_short: bool = False
+    """Whether a time is to be less of a program that ends too soon for a ratio of times to mean anything."""
 
     @property
     def wins(self) -> bool:
         """Whether the setting is better, certainly, and by enough to matter."""
         ratio = self.ratio
-        if ratio is None or not self.better or ratio.ratio.value > 1 - LEAST_GAIN:
+        if ratio is None or self.too_short or not self.better or ratio.ratio.value > 1 - LEAST_GAIN:
             return False
         return ratio.unit != "bytes" or ratio.baseline - ratio.value >= LEAST_BYTES
 
     @property
     def is_open(self) -> bool:
         """Whether more rounds may decide it."""
-        return self.ratio is not None and self.ratio.verdict == "inconclusive"
+        return self.ratio is not None and not self.too_short and self.ratio.verdict == "inconclusive"
 
     @property
     def better(self) -> bool:
@@ -116,6 +118,8 @@ class Tuned(Record):
     """The command that loads the server; empty where the program is none."""
     loads: int = 0
     """Measured loads of each start of the server."""
+    others: float | None = None
+    """Share of the cores' time that other programs took during the rounds, 0 to 1; None where unknown."""
     notes: list[str] = []
 
     @property

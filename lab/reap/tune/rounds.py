@@ -29,6 +29,12 @@ class Rounds:
         """By option."""
 
     @property
+    def every(self) -> list[Run]:
+        """All runs, those of the baseline's copies first."""
+        of_options = (run for runs in self.of.values() for run in runs.values())
+        return [*self.baseline.values(), *self.control.values(), *of_options]
+
+    @property
     def outputs(self) -> set[str]:
         """What the baseline's copies said: one digest, if that does not vary."""
         return {run.outcome.stdout_digest for run in [*self.baseline.values(), *self.control.values()]}

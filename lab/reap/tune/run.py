@@ -8,7 +8,9 @@ from reap.allocators import knobs, verify
 from reap.allocators.knobs import Objective
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
-from reap.compare.analyse import PER_REQUEST
+from reap.compare import phrases
+from reap.compare.analyse import PER_REQUEST, others
+from reap.compare.thresholds import TOO_SHORT
 from reap.experiment import pairing, schedule, sequential
 from reap.experiment.folder import Folder
 from reap.experiment.metrics import named
@@ -24,14 +26,14 @@ from reap.tune.rounds import Rounds
 
 _TAIL = "request_p99"
 
+_WHOLE_RUN = ("cpu", "wall")
+"""Metrics in which a short program shows little but its start."""
+
 Choices = dict[Objective, Option]
 """What was chosen for an objective."""
 
 _SILENTLY = ("sh", "-c", 'exec "$@" >/dev/null', "sh")
 """What a command is put behind to say nothing on standard output."""
-
-SHORTEST = 0.02
-"""Seconds of CPU time below which most of a run is its start."""
 
 
 def tune(folder: Folder, listener: Listener | None = None, starter: Starter | None = None) -> Tuned:
@@ -60,7 +62,7 @@ class _Search:
         self._metrics: dict[Objective, str] = {"cpu": "cpu", "tail": "wall", "memory": "peak_resident"}
         self._folder = folder
         self._pairing = Pairing()
-        self._decided, self._widening = False, 1.0
+        self._decided, self._widening, self._short = False, 1.0, False
         self._used = 0
         self._number = 0
         self._notes = [*self._spec.program.notes, *self._spec.baseline.notes, *self._tune.notes]
@@ -138,11 +140,9 @@ class _Search:
         outcome = run.outcome
         self._see_requests(outcome)
         self._listener.say(f"that takes about {units.duration(self._most * run.seconds)}")
-        if outcome.cpu_ns < SHORTEST * 1e9:
-            self._notes.append(
-                f"a run takes {units.duration(outcome.cpu_ns / 1e9)} of CPU time, much of it its start: "
-                "give it more to do, or gains will not be seen"
-            )
+        self._short = outcome.cpu_ns < TOO_SHORT * 1e9 and self._spec.server is None
+        if self._short:
+            self._notes.append(phrases.too_short(name.rpartition("/")[2], outcome.cpu_ns / 1e9))
         return Look(
             cpu=outcome.cpu_ns / 1e9,
             wall=outcome.wall_ns / 1e9,
@@ -264,6 +264,7 @@ class _Search:
             pairing=self._pairing,
             load=self._spec.server.load.command if self._spec.server else [],
             loads=self._spec.server.loads if self._spec.server else 0,
+            others=others(self._rounds.every),
             notes=list(dict.fromkeys(self._notes)),
         )
 
@@ -291,7 +292,7 @@ class _Search:
             return Finding(
                 objective=what,
                 metric=metric,
-                why_not=f"no candidate gained more than chance explains (such as {chosen.name}, {seemed})",
+                why_not=f"the best candidate, {chosen.name}, had {seemed} of it",
             )
         problem = self._rounds.problem(option.name)
         found = self._rounds.confirmed(option.name, metric, begun, level, self._widening)
@@ -305,6 +306,7 @@ class _Search:
             ratio=ratios.get(metric),
             beside={name: ratio for name, ratio in ratios.items() if name != metric},
             why_not=problem or ("" if ratios else "too few rounds were run for an interval"),
+            too_short=self._short and metric in _WHOLE_RUN,
         )
 
     def _trial(self, option: Option, begun: int) -> Trial:

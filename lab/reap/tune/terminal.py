@@ -9,28 +9,46 @@ from rich.text import Text
 from reap.base import units
 from reap.base.text import printable
 from reap.compare import words as compared
-from reap.draw.terminal import notes
+from reap.compare.terminal import notes_that_fit
+from reap.draw.terminal import line, notes
 from reap.tune import words
 from reap.tune.records import Finding, Trial, Tuned
 
+NOTES = 8
+"""Lines of notes beside a verdict without a winner ..."""
 
-def render_tuned(console: Console, tuned: Tuned) -> None:
-    """Print what wins, what was tried, and what limits it."""
-    console.print(Text(words.title(tuned), style="bold"))
+WINNER = 3
+"""... and how many fewer for each, whose setting is described."""
+
+
+def render_tables(console: Console, tuned: Tuned) -> None:
+    """Print what the first run showed, what was tried, and how ratios were made."""
     console.print(Padding(Text(words.look(tuned), style="dim"), (0, 0, 1, 2)))
-    for finding in tuned.findings:
-        _finding(console, tuned, finding)
-    console.print()
     console.print(_trials(tuned))
-    for line in (words.made(tuned), words.confirmation(tuned), words.TRIED):
-        console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
-    if tuned.exit_code:
-        console.print(Text(f"  The program itself ended with status {tuned.exit_code}."))
+    for said in (words.made(tuned), words.confirmation(tuned), words.TRIED):
+        line(console, said, "dim")
     for trial in tuned.trials:
         if trial.problem:
-            given_up = f"! {trial.name} was given up: {trial.problem}"
-            console.print(Padding(Text(printable(given_up), style="yellow"), (0, 0, 0, 2)))
+            notes(console, [f"{trial.name} was given up: {trial.problem}"])
     notes(console, tuned.notes)
+    console.print()
+
+
+def render_verdict(console: Console, tuned: Tuned) -> None:
+    """Print what wins, and what limits it: no more than fits on a screen."""
+    headline = Text(printable(words.headline(tuned)), style="bold cyan")
+    console.print(Text("Verdict: ", style="bold").append(headline))
+    line(console, words.title(tuned), "dim")
+    for finding in tuned.findings:
+        _finding(console, tuned, finding)
+    line(console, words.basis(tuned), "dim")
+    if load := words.load(tuned):
+        line(console, load, "dim")
+    if tuned.exit_code:
+        line(console, f"The program itself ended with status {tuned.exit_code}.")
+    given_up = sum(1 for trial in tuned.trials if trial.problem)
+    said = [*([f"{units.number(given_up, 'setting')} given up: --details"] if given_up else []), *tuned.notes]
+    notes_that_fit(console, said, NOTES - WINNER * sum(finding.wins for finding in tuned.findings))
 
 
 def _finding(console: Console, tuned: Tuned, finding: Finding) -> None:
@@ -39,8 +57,8 @@ def _finding(console: Console, tuned: Tuned, finding: Finding) -> None:
     if finding.wins:
         # A command is never broken into lines: it is there to be pasted.
         console.print(Text(f"      {printable(words.command(tuned, finding))}"), soft_wrap=True)
-        for line in (words.about(tuned, finding), words.beside(finding)):
-            console.print(Padding(Text(printable(line), style="dim"), (0, 0, 0, 6)))
+        for said in (words.about(tuned, finding), words.beside(finding)):
+            console.print(Padding(Text(printable(said), style="dim"), (0, 0, 0, 6)))
 
 
 def _trials(tuned: Tuned) -> Table:

@@ -34,6 +34,7 @@ class TuneView:
     columns: list[str]
     rows: list[tuple[str, str, str, str, list[str], str]]
     """Of each setting: its name, what it is, its words, its rounds, its ratios, and why it was given up."""
+    load: str
     notes: list[str]
     exit_code: int
 
@@ -70,6 +71,7 @@ def view(tuned: Tuned) -> TuneView:
             )
             for each in tuned.trials
         ],
+        load=words.load(tuned),
         notes=[printable(note) for note in tuned.notes],
         exit_code=tuned.exit_code,
     )

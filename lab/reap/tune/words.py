@@ -1,9 +1,10 @@
 """Texts about a search for an allocator's settings, the same on a terminal and on the page."""
 
 from reap.answer import commands
+from reap.answer.words import listed
 from reap.base import units
 from reap.compare import phrases, words
-from reap.tune.records import Finding, Trial, Tuned
+from reap.tune.records import LEAST_GAIN, Finding, Trial, Tuned
 
 TRIED = (
     "Ratios of the tried settings are from the search rounds: they serve to choose, and are no result. The "
@@ -16,6 +17,18 @@ _BESIDE = ("cpu_per_request", "cpu", "wall", "peak_resident")
 def title(tuned: Tuned) -> str:
     """The heading: whose settings, and how often the program ran."""
     return f"Settings of {tuned.allocator}, {len(tuned.trials)} tried in {units.number(tuned.runs, 'run')}"
+
+
+def headline(tuned: Tuned) -> str:
+    """The answer in a few words."""
+    wins = list(dict.fromkeys(each.name for each in tuned.findings if each.wins))
+    if wins:
+        return f"{listed(wins)} {'helps' if len(wins) == 1 else 'help'}"
+    if any(each.is_open for each in tuned.findings):
+        return "inconclusive"
+    if any(each.too_short for each in tuned.findings):
+        return "the program is too short to compare settings on it"
+    return f"no setting of {tuned.allocator} helps"
 
 
 def made(tuned: Tuned) -> str:
@@ -37,9 +50,14 @@ def verdict(finding: Finding) -> str:
     """The result for an objective, in a line."""
     name = words.metric_name(finding.metric)
     subject = f"{name[:1].upper()}{name[1:]}"
+    if finding.too_short and finding.ratio is not None:
+        return (
+            f"{subject}: the program is too short to tell; the best candidate ({finding.name}) takes "
+            f"{units.more_or_less(finding.ratio.value - finding.ratio.baseline)}"
+        )
     if finding.ratio is None:
         tried = f" ({finding.name})" if finding.name else ""
-        return f"{subject}: no setting helps{tried}: {finding.why_not}"
+        return f"No setting lowers {name}{tried}: {finding.why_not}"
     held = finding.ratio.ratio
     change = f"{units.change(held.value)} ({phrases.interval(held)})"
     if finding.wins:
@@ -76,6 +94,13 @@ def beside(finding: Finding) -> str:
     return "; ".join(said)
 
 
+def basis(tuned: Tuned) -> str:
+    """What the findings rest on, in a line."""
+    if not tuned.rounds:
+        return "No setting was confirmed in rounds of its own."
+    return f"Confirmed in {units.number(tuned.rounds, 'separate paired round')}; all ratios: --details."
+
+
 def confirmation(tuned: Tuned) -> str:
     """What the findings are based on."""
     noise = "; ".join(
@@ -91,6 +116,13 @@ def confirmation(tuned: Tuned) -> str:
         f"intervals of {100 * tuned.level:.3g} %.{beside}"
         f"{''.join(f' {line}' for line in phrases.stopping(tuned.widening))}"
     )
+
+
+def load(tuned: Tuned) -> str:
+    """What other programs did to the intervals, and what to do; empty where it does not matter."""
+    is_open = any(each.is_open for each in tuned.findings)
+    noise = next((tuned.noise[each.metric] for each in tuned.findings if each.metric in tuned.noise), None)
+    return phrases.busy(tuned.others, noise, LEAST_GAIN, is_open=is_open)
 
 
 def metrics(tuned: Tuned) -> list[str]:

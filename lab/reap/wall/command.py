@@ -17,7 +17,7 @@ from reap.answer import files
 from reap.answer.part import Part
 from reap.answer.records import Answer, Report
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import STANDARD_OUTPUT, unused, write_safely
+from reap.base.files import STANDARD_OUTPUT, elsewhere, unused, write_safely
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
@@ -93,7 +93,7 @@ class Asked:
     "-o",
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Output folder (default: a new reap-wall-NAME-TIME in the current folder).",
+    help="Output folder (default: a new reap-runs/wall-NAME-TIME).",
 )
 @click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too; - is standard output.")
 @click.option("--html", "html_file", type=_FILE, help="Write the report to this file, too.")
@@ -173,15 +173,13 @@ def folder(
             "name a command after --, or a process with --pid", "reap wall -- CMD", ExitCode.USAGE
         )
     name = reporting.name_of(list(command)) if command else str(pid)
-    path = output or unused(f"reap-wall-{name}")
+    path = output or unused(f"wall-{name}")
     try:
         path.mkdir(mode=0o700, exist_ok=force)
     except FileExistsError as error:
         raise ReapError(f"{path} exists already", "give another name with -o, or --force") from error
     except OSError as error:
-        raise ReapError(
-            f"{path} cannot be created: {error.strerror}", "name another folder with -o"
-        ) from error
+        raise ReapError(f"{path} cannot be created: {error.strerror}", elsewhere(error)) from error
     ours = (*measuring.RECORDINGS, _INPUT)
     if any(path.iterdir()) and not any((path / name).is_file() for name in (*ours, RESULTS)):
         raise ReapError(

@@ -203,8 +203,38 @@ def test_two_results_of_one_second_have_names_of_their_own(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     made = []
     for _ in range(5):
-        path = unused("reap-perl", ".csv")
+        path = unused("perl", ".csv")
         path.write_text("")
         made.append(path.name)
     assert len(set(made)) == 5
-    assert all(name.startswith("reap-perl-") and name.endswith(".csv") for name in made)
+    assert all(name.startswith("perl-") and name.endswith(".csv") for name in made)
+
+
+def test_results_without_a_name_go_to_one_private_folder_that_git_ignores(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert {unused("perl").parent, unused("wall-sort").parent} == {Path("reap-runs")}
+    assert [path.name for path in tmp_path.iterdir()] == ["reap-runs"]
+    assert (tmp_path / "reap-runs").stat().st_mode & 0o777 == 0o700
+    ignored = tmp_path / "reap-runs" / ".gitignore"
+    assert ignored.read_text() == "*\n"
+    ignored.unlink()
+    unused("perl")
+    assert not ignored.exists(), "whoever removed it wants to commit the runs"
+
+
+def test_a_folder_of_runs_that_cannot_be_made_is_told_with_a_way_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("reap-runs").write_text("mine")
+    with pytest.raises(ReapError, match="reap-runs is not a folder") as told:
+        unused("perl")
+    assert "-o" in told.value.hint
+    assert Path("reap-runs").read_text() == "mine"
+    Path("reap-runs").unlink()
+    monkeypatch.setattr(Path, "mkdir", _read_only)
+    with pytest.raises(ReapError, match="Read-only file system") as told:
+        unused("perl")
+    assert told.value.hint == "this file system is read-only: name another place with -o"
+
+
+def _read_only(*_, **__):
+    raise OSError(errno.EROFS, os.strerror(errno.EROFS))

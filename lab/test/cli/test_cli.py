@@ -96,7 +96,7 @@ def test_compare_prints_a_table_and_names_what_it_wrote(tmp_path):
     done = compare(tmp_path, program("busy"), options=["--json", "c.json", "--html", "c.html"])
     assert done.returncode == 0, done.stderr
     assert "good" in done.stdout
-    (folder,) = tmp_path.glob("reap-busy-*")
+    (folder,) = tmp_path.glob("reap-runs/busy-*")
     assert str(folder) in done.stderr
     assert "c.json" in done.stderr
     assert f"next: reap record -o busy.reap -- {program('busy')}" in done.stderr

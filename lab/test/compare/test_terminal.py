@@ -69,7 +69,7 @@ def test_the_outcome_comes_first() -> None:
         "inconclusive.",
         "slower.",
     ]
-    assert said[3].startswith("fast takes 10.0 % less CPU time (95 % CI ")
+    assert said[3].startswith("fast takes 10.0 % less CPU time, 1.80 s instead of 2.00 s (95 % CI ")
     assert "): faster. " in said[3]
     assert "memory" in said[3]
     assert said[4].endswith(": no gain worth having.")

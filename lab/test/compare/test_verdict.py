@@ -92,7 +92,7 @@ def test_the_cpu_time_of_a_request_is_what_is_judged_of_a_server() -> None:
     server = side_of("x", ratios={"cpu": ratio_of("cpu", 1.2), "cpu_per_request": per_request})
     held = comparison_of([server], load=["load"], loads=3)
     assert words.headline(held) == "x is faster than glibc"
-    assert words.verdict(held)[0].startswith("x takes 20 % less CPU time per request (95 % CI")
+    assert words.verdict(held)[0].startswith("x takes 20 % less CPU time per request, ")
 
 
 def test_turns_are_named_with_what_makes_them() -> None:
