@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from reap.compare import run
+from reap.compare import analyse, run
 from reap.evidence import trials
 from reap.evidence.analyse.suspicions.records import Suspicion
 from reap.experiment.folder import Folder
@@ -52,7 +52,8 @@ def explain(
         seconds=seconds,
         budget=left,
     )
-    if not plan.allocators or comparison.exit_code >= 126:
+    short = any(analyse.too_short(side, comparison) for side in comparison.sides)
+    if not plan.allocators or comparison.exit_code >= 126 or short:
         return Explained(missing=plan.missing)
     if (path / "experiment.json").is_file():
         opened = Folder.resume(path)

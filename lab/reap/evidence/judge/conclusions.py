@@ -66,13 +66,11 @@ def no_allocations(_: Facts) -> Concluded:
 
 def too_short(facts: Facts) -> Concluded:
     """So little CPU time that loading a library outweighs all that it does."""
+    program = facts.command[0].rpartition("/")[2] if facts.command else "The program"
     return Concluded(
         "inconclusive",
-        [
-            f"The program takes {units.duration(facts.cpu_seconds or 0)} of CPU time.",
-            "Loading another allocator's library is a large part of that, so the ratios say nothing.",
-        ],
-        "Give it more work (a larger input), so that it runs for about a second, and compare again.",
+        [phrases.too_short(program, facts.cpu_seconds or 0.0)],
+        "Give it more work, so that it runs for about a second.",
     )
 
 

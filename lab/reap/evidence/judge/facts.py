@@ -7,9 +7,9 @@ from functools import cached_property
 from reap.allocators import price
 from reap.answer.commands import with_variables
 from reap.compare import analyse, judge
+from reap.compare import thresholds as comparing
 from reap.compare.judge import Standing
 from reap.evidence.analyse.suspicions.records import OF_MEMORY, Suspicion
-from reap.evidence.analyse.suspicions.thresholds import TOO_SHORT
 from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.findings import Trials, judged, trials_of
 from reap.evidence.judge.records import Bound, Finding
@@ -218,7 +218,7 @@ class Facts:
     @property
     def too_short(self) -> bool:
         """Whether loading a library outweighs what the program does. A server's start is not measured."""
-        return not self.is_server and self.cpu_seconds is not None and self.cpu_seconds < TOO_SHORT
+        return not self.is_server and self.cpu_seconds is not None and self.cpu_seconds < comparing.TOO_SHORT
 
     @property
     def silent(self) -> bool:

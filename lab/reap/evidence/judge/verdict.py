@@ -46,7 +46,7 @@ def diagnose(
     concluded = next(rule for rule in RULES if rule.applies(facts)).says(facts)
     return Diagnosis(
         headline=concluded.headline,
-        paragraph=" ".join([*concluded.sentences, *_of_itself(facts)]),
+        paragraph=" ".join([*concluded.sentences, *_of_itself(facts), *_of_load(facts)]),
         findings=facts.findings,
         bound=facts.bound,
         evidence=[
@@ -66,6 +66,12 @@ def _of_itself(facts: Facts) -> list[str]:
     if comparison is None:
         return []
     return [phrases.itself(side, comparison) for side in comparison.sides if side.itself]
+
+
+def _of_load(facts: Facts) -> list[str]:
+    """That other programs used the processors meanwhile, where that matters."""
+    said = phrases.load(facts.comparison) if facts.comparison else ""
+    return [said] if said else []
 
 
 def _of_sampling(facts: Facts) -> list[Evidence]:

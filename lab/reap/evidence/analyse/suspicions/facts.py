@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reap.base.records import Estimate
+from reap.compare.thresholds import TOO_SHORT
 from reap.evidence.analyse.suspicions import thresholds as at
 from reap.evidence.records import CallCount, Owner, Wall
 from reap.launch.records import Calibration
@@ -60,7 +61,7 @@ class WallFacts:
     @property
     def too_short(self) -> bool:
         """Whether the program ended before anything could be measured."""
-        return self.cpu < at.TOO_SHORT and self.elapsed < 5 * at.TOO_SHORT
+        return self.cpu < TOO_SHORT and self.elapsed < 5 * TOO_SHORT
 
     @cached_property
     def cpu(self) -> float:

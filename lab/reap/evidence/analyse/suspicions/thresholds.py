@@ -1,8 +1,5 @@
 """The numbers that a verdict on the wall turns on, each with its reason. Shares are fractions of 1."""
 
-TOO_SHORT = 0.02
-"""Seconds of CPU. Loading one more library costs about a millisecond: below this the loading dominates."""
-
 FEWEST_SAMPLES = 100
 """Of CPU time. With fewer, the confidence interval of a share of 15 % is wider than 14 points."""
 
