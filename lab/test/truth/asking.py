@@ -6,6 +6,7 @@ import os
 import resource
 import statistics
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -54,8 +55,15 @@ def of_run(
 ) -> Diagnosis:
     """The diagnosis of `reap run`."""
     words, environment = command(case, scale, cured=cured)
+    return diagnosis("run", words, environment, folder, options)
+
+
+def diagnosis(
+    verb: str, words: Sequence[str], environment: Mapping[str, str], folder: Path, options: Sequence[str]
+) -> Diagnosis:
+    """What `reap run` or `reap wall` says of a command."""
     done = subprocess.run(
-        [*reap_command(), "run", *options, "-f", "-o", "run", "--json", "run.json", "--", *words],
+        [*reap_command(), verb, *options, "-f", "-o", verb, "--json", f"{verb}.json", "--", *words],
         cwd=folder,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
@@ -64,7 +72,7 @@ def of_run(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    (answer,) = json.loads((folder / "run.json").read_text())["answers"]
+    (answer,) = json.loads((folder / f"{verb}.json").read_text())["answers"]
     return msgspec.convert(answer["diagnosis"], Diagnosis)
 
 
