@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from reap.compare import analyse, run
 from reap.evidence import trials
 from reap.evidence.analyse.suspicions.records import Suspicion
+from reap.evidence.records import Wall
 from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison
 from reap.experiment.runner import Listener
@@ -29,12 +30,10 @@ def explain(
     listener: Listener,
     suspicions: Sequence[Suspicion],
     comparison: Comparison,
-    *,
-    threads: int,
-    seconds: float,
+    wall: Wall,
     budget: float | None = None,
 ) -> Explained:
-    """Tries what proves or refutes the suspicions of a program that has so many threads and takes `seconds`.
+    """Tries what proves or refutes the suspicions of a program that is known by `wall`.
 
     `budget` is that of both comparisons, in seconds, where there is one. What a killed predecessor ran is not
     run again. Throws ReapError, and `InterruptedRunError` on Ctrl-C.
@@ -48,8 +47,7 @@ def explain(
         comparison,
         spec.program,
         base=spec.allocators[0],
-        threads=threads,
-        seconds=seconds,
+        wall=wall,
         budget=left,
     )
     short = any(analyse.too_short(side, comparison) for side in comparison.sides)

@@ -17,6 +17,7 @@ from reap.base.records import Record
 from reap.compare import analyse, judge
 from reap.compare.judge import Standing
 from reap.evidence.analyse.suspicions.records import Remedy, Suspicion
+from reap.evidence.records import Wall
 from reap.experiment.budget import LEAST_ROUNDS
 from reap.experiment.records import Comparison
 from reap.experiment.spec import Spec, state_of
@@ -25,6 +26,12 @@ from reap.launch.program import Program
 
 MOST = 6
 """Arms of the second comparison, at most."""
+
+MOST_BUMPED = 1 << 30
+"""Bytes allocated in all, up to which a malloc is tried that never reuses memory: each run touches as many."""
+
+FEWEST_BUMPED = 1000
+"""Allocations a second of CPU time, below which none of that is worth a trial."""
 
 BUDGET = 60.0
 """Seconds for the second comparison, where no one says otherwise."""
@@ -55,7 +62,7 @@ def first(allocators: Sequence[Allocator], program: Program) -> list[Allocator]:
     if program.obstacle or program.brings_malloc:
         return list(allocators)
     # The likeliest to be fastest first: a budget that ends early leaves out the last.
-    arms = [*allocators, *(_price(name) for name in price.FIRST)]
+    arms = [*allocators, _price(price.FIRST)]
     return sorted(arms, key=lambda arm: _ORDER.index(arm.name) if arm.name in _ORDER else _ORDER.index(""))
 
 
@@ -76,16 +83,15 @@ def second(
     program: Program,
     *,
     base: Allocator,
+    wall: Wall,
     environment: Mapping[str, str] | None = None,
-    threads: int = 1,
-    seconds: float = 0.0,
     budget: float = BUDGET,
 ) -> Plan:
     """What tells causes apart, the heaviest suspicions first; nothing where there is nothing to explain.
 
     `environment` is what the program would be started with; its words stay, ours come after them. `base` is
-    the allocator that it is compared under. Of a program that takes `seconds` and has so many `threads`, no
-    more arms are tried than have enough rounds in the `budget`.
+    the allocator that it is compared under. No more arms are tried than have enough rounds in the `budget`,
+    of a program that takes as long as in `wall`.
     """
     held = os.environ if environment is None else environment
     arms: dict[str, Allocator] = {}
@@ -107,8 +113,11 @@ def second(
     else:
         wanted = []
     # A lock that one thread takes is no lock that anybody waits for.
-    every = [*(_price(name) for name in wanted if name != "arenas" or threads > 1), *arms.values()]
-    kept = affordable(every, seconds, budget)[:MOST]
+    wanted = [name for name in wanted if name != "arenas" or wall.threads > 1]
+    if _may_price(program, base) and _may_bump(wall):
+        wanted.append(price.BUMP)
+    every = [*(_price(name) for name in wanted), *arms.values()]
+    kept = affordable(every, wall.wall_seconds, budget)[:MOST]
     missing |= {each.name: NO_TIME for each in every if each not in kept}
     return Plan(allocators=kept, resident=any(each.name in of_memory for each in kept), missing=missing)
 
@@ -142,6 +151,15 @@ def _gains(comparison: Comparison) -> bool:
 
 def _may_price(program: Program, base: Allocator) -> bool:
     return not (program.obstacle or program.brings_malloc or base.library)
+
+
+def _may_bump(wall: Wall) -> bool:
+    counted = wall.counted
+    return (
+        counted is not None
+        and counted.bytes <= MOST_BUMPED
+        and counted.allocations >= FEWEST_BUMPED * wall.cpu_seconds
+    )
 
 
 def _price(name: str) -> Allocator:

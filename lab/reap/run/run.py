@@ -69,9 +69,8 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
             listener,
             suspect(known.wall),
             compared,
-            threads=known.wall.threads,
-            seconds=known.wall.wall_seconds,
-            budget=folder.spec.budget,
+            known.wall,
+            folder.spec.budget,
         )
     except InterruptedRunError as error:
         raise InterruptedRunError(error.what, hint, error.code) from None

@@ -299,9 +299,8 @@ def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
             listener,
             suspect(seen.wall),
             compared,
-            threads=seen.wall.threads,
-            seconds=seen.wall.wall_seconds,
-            budget=asked.budget,
+            seen.wall,
+            asked.budget,
         )
     evidence_terminal.render_trials(console, [compared, *([told.comparison] if told.comparison else [])])
     return _parts(asked, seen, compared, replace(told, missing={**left, **told.missing}))
@@ -314,7 +313,7 @@ def _settings_tried(asked: Asked, seen: Measured, program: Program, console: Con
         None,
         program,
         base=Allocator(name=DEFAULT),
-        seconds=seen.wall.wall_seconds,
+        wall=seen.wall,
         budget=asked.budget,
     )
     if not plan.allocators:

@@ -66,7 +66,7 @@ def test_redis(here: Path) -> None:
     assert "redis-check-rdb" not in json.dumps(answer["profile"])
     assert process["totals"]["total_objects"] > 2000  # a request has some
     side, *priced = answer["comparison"]["sides"]
-    assert {each["allocator"] for each in priced} == {"price: recycle", "price: bump"}
+    assert {each["allocator"] for each in priced} == {"price: recycle"}
     assert set(side["ratios"]) == {"cpu", "cpu_per_request", "peak_resident", "minor_faults"}
     verdict = answer["diagnosis"]
     assert verdict["headline"] == "inconclusive"  # two rounds decide nothing
