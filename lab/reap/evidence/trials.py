@@ -21,14 +21,14 @@ from reap.evidence.records import Wall
 from reap.experiment.budget import LEAST_ROUNDS
 from reap.experiment.records import Comparison
 from reap.experiment.spec import Spec, state_of
-from reap.launch import native_files
+from reap.launch import collectors, native_files
 from reap.launch.program import Program
 
 MOST = 6
 """Arms of the second comparison, at most."""
 
 MOST_BUMPED = 1 << 30
-"""Bytes allocated in all, up to which a malloc is tried that never reuses memory: each run touches as many."""
+"""Bytes allocated in all, up to which a malloc is tried that never reuses memory: a run touches as many."""
 
 FEWEST_BUMPED = 1000
 """Allocations a second of CPU time, below which none of that is worth a trial."""
@@ -172,6 +172,8 @@ def _arm(remedy: Remedy, base: Allocator, held: Mapping[str, str]) -> Allocator 
     if not isinstance(found, Allocator):
         return f"not installed: {found.install}"
     variables = {name: _joined(name, word, held) for name, word in remedy.environment.items()}
+    if remedy.hook == "cpython":
+        variables |= collectors.python_hooked(held.get("PYTHONPATH", ""))
     return Allocator(name=remedy.name, library=found.library, environment=variables, notes=found.notes)
 
 

@@ -23,6 +23,8 @@ Kind = Literal["cpython", "go", "jvm", "v8"]
 _SLOTS = 1 << 16
 """Bytes: two thousand processes of 32 bytes each."""
 _HOOK = Path(__file__).parent / "python_hook"
+RARELY = "gc.set_threshold(100_000, 50, 1000)"
+"""What the hook calls where it has CPython collect rarely."""
 _JVM = "libjvm.so"
 _NODE_HOOK = Path(__file__).parent / "node_hook" / "collections.cjs"
 _NODE = re.compile(r"/(node|nodejs|libnode\.so[^/]*)$")
@@ -69,14 +71,9 @@ class Listening:
     def _python(self, launch: Launch) -> Launch:
         sink = self._folder / "collections"
         sink.write_bytes(bytes(_SLOTS))
-        before = _variable(launch, "PYTHONPATH")
-        ours = {
-            "REAP_COLLECTIONS": str(sink),
-            "PYTHONPATH": ":".join([str(_HOOK), *([before] if before else [])]),
-        }
-        if before:
-            ours["REAP_PYTHONPATH"] = before
-        return _with(launch, ours)
+        return _with(
+            launch, {"REAP_COLLECTIONS": str(sink), **python_hooked(_variable(launch, "PYTHONPATH"))}
+        )
 
     def _go(self, launch: Launch) -> Launch:
         sink = self._folder / "stderr"
@@ -116,6 +113,16 @@ def listening(launch: Launch, kind: Kind, files: Sequence[str] = ()) -> Iterator
     # What goes on in the background may write there at any time.
     with tempfile.TemporaryDirectory(prefix="reap-collections-", ignore_cleanup_errors=True) as folder:
         yield Listening(launch, kind, Path(folder), files)
+
+
+def python_hooked(before: str) -> dict[str, str]:
+    """The variables by which CPython runs the hook first; `before` is what PYTHONPATH is without it.
+
+    Without REAP_COLLECTIONS the hook has it collect rarely.
+    """
+    if not before:
+        return {"PYTHONPATH": str(_HOOK)}
+    return {"PYTHONPATH": f"{_HOOK}:{before}", "REAP_PYTHONPATH": before}
 
 
 def _variable(launch: Launch, name: str) -> str:

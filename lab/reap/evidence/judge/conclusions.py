@@ -92,6 +92,7 @@ def change_setting(facts: Facts) -> Concluded:
     assert side is not None and held is not None  # noqa: S101, PT018 - the rule applies only then
     won = judge.gain(side, held)
     assert won is not None  # noqa: S101 - it has a gain
+    variables = facts.environment(side)
     sentences = [f"A setting helps: with {_named(facts, side, won)}."]
     if memory := phrases.memory(side):
         sentences.append(f"{_capital(memory)}.")
@@ -99,7 +100,7 @@ def change_setting(facts: Facts) -> Concluded:
         "change a setting",
         [*sentences, *_others(facts), *_beyond(facts, won), *_time(facts), *_origin(facts)],
         f"Try {facts.variables(side)} on the inputs that matter to you, before you rely on it.",
-        with_variables(facts.environment(side), facts.command) if not facts.is_server else "",
+        with_variables(variables, facts.command) if variables and not facts.is_server else "",
     )
 
 

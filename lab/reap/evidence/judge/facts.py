@@ -9,7 +9,7 @@ from reap.answer.commands import with_variables
 from reap.compare import analyse, judge
 from reap.compare import thresholds as comparing
 from reap.compare.judge import Standing
-from reap.evidence.analyse.suspicions.records import OF_MEMORY, Suspicion
+from reap.evidence.analyse.suspicions.records import OF_MEMORY, Remedy, Suspicion
 from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.findings import Trials, judged, trials_of
 from reap.evidence.judge.records import Bound, Finding
@@ -155,12 +155,17 @@ class Facts:
 
     def environment(self, side: Side) -> dict[str, str]:
         """The variables of an arm that is a remedy; empty for any other."""
-        remedies = (each for suspicion in self.suspicions for each in suspicion.remedies)
-        return next((each.environment for each in remedies if each.name == side.allocator), {})
+        remedy = self._remedy(side)
+        return remedy.environment if remedy else {}
 
     def variables(self, side: Side) -> str:
-        """The same, as a shell takes them; else the arm's name."""
-        return with_variables(self.environment(side), []) or side.allocator
+        """The same, as a shell takes them; else what a person writes, or the arm's name."""
+        remedy = self._remedy(side)
+        return with_variables(self.environment(side), []) or (remedy and remedy.how) or side.allocator
+
+    def _remedy(self, side: Side) -> Remedy | None:
+        every = (each for suspicion in self.suspicions for each in suspicion.remedies)
+        return next((each for each in every if each.name == side.allocator), None)
 
     @cached_property
     def best_for_memory(self) -> Side | None:

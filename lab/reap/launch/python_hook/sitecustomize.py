@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - no package: a folder that stands alone in a search path
-"""Runs at the start of a measured CPython, found by PYTHONPATH: writes how often and how long it collects.
+"""Runs at the start of a measured CPython, found by PYTHONPATH: notes its collections, or makes them rare.
 
 Nothing of it stays to be seen but one entry of gc.callbacks: the path, the variables and the sitecustomize
 that this one stands before are as they would be. Whatever goes wrong, the program starts as it would have. It
@@ -82,8 +82,18 @@ def _listen(sink: str) -> None:
     os.register_at_fork(after_in_child=claim)
 
 
+def _collect_rarely() -> None:
+    """Sets the thresholds that `reap.launch.collectors.RARELY` names."""
+    import gc
+
+    gc.set_threshold(100_000, 50, 1000)
+
+
 with contextlib.suppress(Exception):
-    _listen(_restore())
+    if sink := _restore():
+        _listen(sink)
+    else:
+        _collect_rarely()
 
 # The program's own sitecustomize, which this one was found before.
 sys.modules.pop("sitecustomize", None)

@@ -59,11 +59,14 @@ class Remedy(Record):
     """The catalogue's name of an allocator to preload; empty for the one that it has."""
     metric: Metric = "cpu"
     """The data that it is judged by."""
+    hook: Literal["", "cpython"] = ""
+    """The runtime that Reap's own hook has do it in a trial; `how` is then what a person writes."""
+    how: str = ""
 
     @property
     def can_be_tried(self) -> bool:
         """Whether it needs no change of the program."""
-        return bool(self.environment or self.allocator)
+        return bool(self.environment or self.allocator or self.hook)
 
 
 class Suspicion(Record):

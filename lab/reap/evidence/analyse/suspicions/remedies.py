@@ -2,6 +2,7 @@
 
 from reap.evidence.analyse.suspicions.facts import WallFacts
 from reap.evidence.analyse.suspicions.records import Metric, Remedy
+from reap.launch import collectors
 
 _KEEP = "glibc.malloc.trim_threshold=536870912:glibc.malloc.mmap_threshold=33554432"
 """Both, since setting one ends the adjustment of the other; the second is the largest that glibc takes."""
@@ -149,9 +150,12 @@ def collect_less(kind: str) -> list[Remedy]:
         return [Remedy(name="a larger heap (-Xmx)", note="the collector runs when the heap is full")]
     return [
         Remedy(
-            name="gc.freeze() after start, or a higher gc.set_threshold()",
+            name="collect cycles rarely",
+            hook="cpython",
+            how=collectors.RARELY,
             note="reference counting still frees everything outside cycles",
-        )
+        ),
+        Remedy(name="gc.freeze() after start", note="what lives for ever is not searched again"),
     ]
 
 
