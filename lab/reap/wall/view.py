@@ -95,7 +95,12 @@ def view(wall: Wall, verdict: WallVerdict | None, stacks: Sequence[str] = ()) ->
 
 def _owners(wall: Wall) -> markupsafe.Markup:
     bars = [
-        Bar(label, exactly(part), _SHADES[name], f"{units.percent(part)} ({units.samples(count)})")
+        Bar(
+            label,
+            exactly(part),
+            _SHADES.get(name, _SHADES["kernel_io"]),
+            f"{units.percent(part)} ({units.samples(count)})",
+        )
         for name, label, part, count in words.owners(wall)
     ]
     if not bars:
