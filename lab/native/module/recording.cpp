@@ -496,6 +496,11 @@ void bind_totals(const nb::module_ &m) {
         .def_prop_ro("executable", text_of(&Image::executable))
         .def_prop_ro("provider", text_of(&Image::provider), "The file that serves malloc.")
         .def_prop_ro("command", texts_of(&Image::command));
+    nb::class_<Returned>(m, "Returned", "Sampled blocks that were freed, weighted.")
+        .def_ro("weight", &Returned::weight)
+        .def_ro("weight_squares", &Returned::weight_squares)
+        .def_ro("by_other_thread", &Returned::by_other_thread,
+                "Freed by another thread than allocated them.");
     nb::class_<Summary>(m, "Totals", "All processes together.")
         .def_ro("in_use", &Summary::tree)
         .def_ro("most", &Summary::most)
@@ -509,17 +514,10 @@ void bind_totals(const nb::module_ &m) {
         .def_ro("weight", &Summary::weight)
         .def_ro("weight_squares", &Summary::weight_squares)
         .def_ro("temporary", &Summary::temporary)
+        .def_ro("returned", &Summary::returned, "Sampled blocks that were freed.")
         .def_ro("immortal_objects", &Summary::immortal_objects)
         .def_ro("immortal_bytes", &Summary::immortal_bytes)
         .def_ro("calls", &Summary::calls, "By enum reap_call.");
-}
-
-void bind_incomplete_stacks(const nb::module_ &m) {
-    nb::class_<IncompleteStacks>(m, "IncompleteStacks",
-                                 "How many allocations have a stack that does not reach its thread's begin.")
-        .def_ro("all", &IncompleteStacks::all)
-        .def_ro("ended", &IncompleteStacks::ended, "In code that belongs to no module, or there is none.")
-        .def_ro("cut", &IncompleteStacks::cut, "It is as deep as stacks are walked, or deeper.");
 }
 
 void bind_request_counts(const nb::module_ &m) {
@@ -540,7 +538,6 @@ void bind_request_counts(const nb::module_ &m) {
 void bind_recording(const nb::module_ &m) {
     bind_header(m);
     bind_totals(m);
-    bind_incomplete_stacks(m);
     bind_request_counts(m);
     bind_damage(m);
     bind_instruction_samples(m);

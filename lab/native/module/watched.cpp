@@ -199,10 +199,17 @@ void bind_watched(const nb::module_ &m) {
                         "How often a program was polled and sampled, and how large it was.")
         .def_ro("uncalled", &Watched::uncalled, "Samples whose callers are not known.")
         .def_ro("recorder", &Watched::recorder, "Samples in the recorder, which are not among the others.")
+        .def_ro("on_lock", &Watched::on_lock, "What threads executed while others waited for a lock.")
+        .def_ro("on_other", &Watched::on_other, "While others waited for a condition or the end of a thread.")
         .def_ro("polls", &Watched::polls)
         .def_ro("busy_polls", &Watched::busy_polls, "Those in which some thread ran, or waited for a CPU.")
         .def_ro("processes", &Watched::most_processes, "The most at once.")
         .def_ro("threads", &Watched::most_threads, "The most at once.");
+    nb::class_<Awaited>(m, "Awaited",
+                        "Samples of processes, each weighted by how many of their threads waited then.")
+        .def_ro("samples", &Awaited::samples)
+        .def_ro("waiters", &Awaited::waiters, "The sum of the weights.")
+        .def_ro("inside", &Awaited::inside, "Of these, the weights of samples in the allocator.");
     nb::class_<PyWatched>(m, "Watched",
                           "What was seen of a program from outside, boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,

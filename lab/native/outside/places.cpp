@@ -1,7 +1,10 @@
 #include "outside/places.h"
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
+
+#include "outside/linked.h"
 
 namespace reap::native {
 namespace {
@@ -25,6 +28,20 @@ const std::vector<std::string> &operator_names() {
 
 constexpr int kMostGenerations = 64;
 
+// In order, each beyond the one before, so that an address is looked up by halving.
+std::vector<AddressRange> in_order(std::vector<AddressRange> ranges) {
+    std::ranges::sort(ranges, {}, &AddressRange::begin);
+    std::vector<AddressRange> out;
+    for (const AddressRange &range : ranges) {
+        if (!out.empty() && range.begin <= out.back().end) {
+            out.back().end = std::max(out.back().end, range.end);
+        } else {
+            out.push_back(range);
+        }
+    }
+    return out;
+}
+
 bool is_libc(const std::string &name) { return name.starts_with("libc.so") || name.starts_with("libc-2"); }
 
 // Whether a name is this one, or begins as it says before a last *.
@@ -41,7 +58,8 @@ Places::Places(const Definitions &definitions, Symbolizer &symbols, const Alloca
     : definitions_(definitions), symbols_(symbols),
       providers_(allocators.files.begin(), allocators.files.end()), functions_(allocators.functions) {
     for (const ImageInfo &image : definitions.images()) {
-        if (!image.provider.empty()) providers_.insert(image.provider);
+        // A program that brings its own malloc is more than that: its functions tell.
+        if (!image.provider.empty() && image.provider != image.executable) providers_.insert(image.provider);
         images_by_pid_[image.pid].push_back(image.number);
     }
 }
@@ -100,10 +118,9 @@ std::optional<Place> Places::find(uint32_t pid, uint64_t pointer) {
 
 bool Places::in_allocator(const Place &place) {
     const auto [entry, fresh] = ranges_.try_emplace(place.path);
-    if (fresh) entry->second = ranges_of(place.path);
-    return std::any_of(entry->second.begin(), entry->second.end(), [&](const AddressRange &range) {
-        return place.address >= range.begin && place.address < range.end;
-    });
+    if (fresh) entry->second = in_order(ranges_of(place.path));
+    const auto after = std::ranges::upper_bound(entry->second, place.address, {}, &AddressRange::begin);
+    return after != entry->second.begin() && place.address < std::prev(after)->end;
 }
 
 std::vector<AddressRange> Places::ranges_of(const std::string &path) {
@@ -116,7 +133,11 @@ std::vector<AddressRange> Places::ranges_of(const std::string &path) {
         return matches(name, base_name(provider));
     });
     if (serves) return {{0, UINT64_MAX}}; // a file of its own: all of it is the allocator
-    return functions_.empty() ? std::vector<AddressRange>() : symbols_.functions(path, functions_);
+    std::vector<AddressRange> linked = linked_allocators(symbols_, path);
+    if (functions_.empty()) return linked;
+    const std::vector<AddressRange> named = symbols_.functions(path, functions_);
+    linked.insert(linked.end(), named.begin(), named.end());
+    return linked;
 }
 
 bool Places::called_by_allocator(uint32_t pid, const Place &place, const std::vector<uint64_t> &stack) {

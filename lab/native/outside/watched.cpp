@@ -28,8 +28,9 @@ std::vector<uint64_t> read_words(RecordReader &fields) {
 class Reader {
   public:
     Reader(const Definitions &definitions, Symbolizer &symbols, std::string recorder,
-           const Allocators &allocators)
-        : places_(definitions, symbols, allocators), symbols_(symbols), recorder_(std::move(recorder)) {}
+           const Allocators &allocators, uint64_t ticks_per_second)
+        : places_(definitions, symbols, allocators), symbols_(symbols), recorder_(std::move(recorder)),
+          awaited_(ticks_per_second) {}
 
     // What later records need wherever they stand: rings of several processors are read one after another.
     void first_pass(uint8_t tag, uint32_t pid, RecordReader fields) {
@@ -53,7 +54,7 @@ class Reader {
     }
 
     void second_pass(uint8_t tag, uint64_t ticks, uint32_t pid, RecordReader fields) {
-        if (tag == REAP_TAG_IP) sample(pid, fields);
+        if (tag == REAP_TAG_IP) sample(ticks, pid, fields);
         if (tag == REAP_TAG_RESIDENT) {
             const uint64_t bytes = fields.varint();
             if (fields.good()) out_.resident.push_back({ticks, bytes, 0});
@@ -65,7 +66,7 @@ class Reader {
         case REAP_SEEN_CALL:
             return call(pid, fields);
         case REAP_SEEN_WAIT:
-            return wait(pid, fields);
+            return wait(ticks, pid, fields);
         case REAP_SEEN_LOOK:
             return poll(fields);
         case REAP_SEEN_MEMORY:
@@ -79,6 +80,8 @@ class Reader {
 
     Watched finish() {
         out_.files = places_.files();
+        out_.on_lock = awaited_.of(Awaits::lock);
+        out_.on_other = awaited_.of(Awaits::other);
         out_.kernel_names = KernelNames::here().known();
         std::stable_sort(out_.resident.begin(), out_.resident.end(),
                          [](const ResidentPoint &a, const ResidentPoint &b) { return a.ticks < b.ticks; });
@@ -94,7 +97,7 @@ class Reader {
 
     bool in_recorder(const Place &place) const { return place.path.ends_with(recorder_); }
 
-    void sample(uint32_t pid, RecordReader &fields) {
+    void sample(uint64_t ticks, uint32_t pid, RecordReader &fields) {
         fields.varint(); // thread
         const bool kernel = fields.varint() != 0;
         const uint64_t pointer = fields.varint();
@@ -123,6 +126,7 @@ class Reader {
             kind.inside = kind.fills || (kernel ? places_.called_by_allocator(pid, *place, words)
                                                 : places_.in_allocator(*place));
         }
+        awaited_.ran(pid, ticks, kind.inside);
         add_stack(pid, kind, callers);
         ++out_.samples[std::move(kind)];
     }
@@ -204,7 +208,7 @@ class Reader {
         return Caller::others;
     }
 
-    void wait(uint32_t pid, RecordReader &fields) {
+    void wait(uint64_t ticks, uint32_t pid, RecordReader &fields) {
         const uint64_t thread = fields.varint();
         WaitKind kind;
         kind.state = static_cast<char>(fields.varint());
@@ -222,7 +226,9 @@ class Reader {
         const std::optional<Place> place = places_.find(pid, pointer);
         const bool parked = kind.call == kFutex && place && of_runtime(pid, *place, words);
         if (parked) kind.what = REAP_WAITED_OTHER;
-        out_.turns.see(pid, thread, false, kind.call == kFutex && !parked);
+        const bool waits = kind.call == kFutex && !parked;
+        out_.turns.see(pid, thread, false, waits);
+        if (waits) awaited_.waited(pid, ticks, kind.what == REAP_WAITED_LOCK ? Awaits::lock : Awaits::other);
         kind.allocator = place && places_.called_by_allocator(pid, *place, words);
         ++out_.waits[kind];
     }
@@ -272,6 +278,7 @@ class Reader {
     std::map<std::pair<std::string, uint64_t>, std::string> functions_;
     std::map<StackFrame, uint32_t> frame_places_;
     std::map<uint32_t, std::map<uint64_t, uint64_t>> file_ranges_;
+    AwaitedThreads awaited_;
     Watched out_;
     bool runs_ = false; // whether some thread of the current poll does
 };
@@ -280,7 +287,7 @@ class Reader {
 
 Watched read_watched(BlockFile &file, const Definitions &definitions, Symbolizer &symbols,
                      const std::string &recorder, const Allocators &allocators) {
-    Reader reader(definitions, symbols, recorder, allocators);
+    Reader reader(definitions, symbols, recorder, allocators, file.header().ticks_per_second);
     each_record(file, [&](uint8_t tag, uint64_t, uint32_t pid, const RecordReader &fields) {
         reader.first_pass(tag, pid, fields);
     });

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "outside/awaited.h"
 #include "outside/code.h"
 #include "outside/outside.h"
 #include "outside/places.h"
@@ -78,6 +79,8 @@ struct Watched {
     std::map<Touched, uint64_t> faults;
     std::map<CallKind, uint64_t> calls;
     std::map<WaitKind, uint64_t> waits;
+    Awaited on_lock;  // what others waited for in a mutex or the like
+    Awaited on_other; // in another futex call: a condition, a semaphore, the end of a thread
     Turns turns;
     uint64_t polls = 0;
     uint64_t busy_polls = 0; // in which some thread ran, or would have if it had had a CPU

@@ -230,6 +230,7 @@ void Aggregator::sample_end(ImageState &image, const Event &event) {
     const SampledLive *found = image.sampled.find(event.address);
     if (found == nullptr) return;
     const float weight = found->weight;
+    returned(weight, found->thread != event.thread);
     freed(image, image.sampled, event, *found,
           found->thread == event.thread && found->clock == static_cast<uint32_t>(event.clock));
     if (event.duration > 0 && weight > 0) latency(event, REAP_CALL_FREE, weight);
@@ -519,18 +520,23 @@ uint64_t request_quantile(const std::vector<uint64_t> &bins, uint64_t most, doub
 
 namespace {
 
-// Latencies of a recording that has every event: those of its samples, which have nothing else to say.
-void read_latencies(BlockFile &file, Aggregator &all) {
+// What the samples of a recording that has every event say beside its events: latencies, and who freed.
+void read_samples(BlockFile &file, Aggregator &all) {
     const std::vector<std::unique_ptr<EventStream>> streams = event_streams(file, EventStream::Of::Samples);
-    std::map<std::pair<uint32_t, uint64_t>, double> weights; // by image and address
+    struct Block {
+        double weight;
+        uint32_t thread;
+    };
+    std::map<std::pair<uint32_t, uint64_t>, Block> sampled; // by image and address
     merge(streams, [&](const EventStream &stream, const Event &event) {
         const auto block = std::pair(stream.image(), event.address);
         if (event.what == What::Sample) {
             if (event.period == 0) return;
-            weights[block] = event.weight();
+            sampled[block] = {event.weight(), event.thread};
             all.latency(event, event.call, event.weight());
-        } else if (const auto known = weights.extract(block); !known.empty() && event.duration > 0) {
-            all.latency(event, REAP_CALL_FREE, known.mapped());
+        } else if (const auto known = sampled.extract(block); !known.empty()) {
+            all.returned(known.mapped().weight, known.mapped().thread != event.thread);
+            if (event.duration > 0) all.latency(event, REAP_CALL_FREE, known.mapped().weight);
         }
     });
 }
@@ -550,7 +556,7 @@ Summary aggregate(BlockFile &file, const Definitions &definitions) {
         pointers.push_back(stream.get());
     }
     all.take(pointers, kNoLimit, kNoLimit);
-    if (file.is_exact()) read_latencies(file, all);
+    if (file.is_exact()) read_samples(file, all);
     return all.finish();
 }
 

@@ -106,6 +106,19 @@ struct ImageTotals {
     std::vector<SiteVariance> variances; // the same, of those that were sampled
 };
 
+// Sampled blocks that were freed, weighted, and those of them that another thread freed.
+struct Returned {
+    double weight = 0;
+    double weight_squares = 0; // for the interval of the share
+    double by_other_thread = 0;
+
+    void add(double of_block, bool other_thread) noexcept {
+        weight += of_block;
+        weight_squares += of_block * of_block;
+        by_other_thread += other_thread ? of_block : 0;
+    }
+};
+
 inline constexpr size_t kLifetimeBins = 48; // bin k: 2^k to 2^(k+1) ns; bin 0 from 0
 
 struct Summary {
@@ -139,6 +152,7 @@ struct Summary {
     double weight = 0;         // of all objects seen: their number in full depth, its estimate in triage
     double weight_squares = 0; // for the interval of what is estimated from them
     double temporary = 0;
+    Returned returned; // sampled blocks that were freed; nothing in full depth
 
     Timeline live{0, 1};
     std::vector<RequestTotals> requests;       // a phase each, in the order of their first requests

@@ -44,6 +44,9 @@ class Aggregator {
     // A sampled call took so long; of those that are taken it is known.
     void latency(const Event &event, uint8_t call, double weight);
 
+    // A sampled block was freed.
+    void returned(double weight, bool by_other_thread) { out_.returned.add(weight, by_other_thread); }
+
     // Everything; nothing may be taken after it.
     Summary finish();
 

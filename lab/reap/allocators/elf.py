@@ -47,6 +47,8 @@ class Elf(Record):
     """Functions of `interesting` that it defines for others to find."""
     defines: frozenset[str]
     """Functions of `interesting` that it defines at all, exported or not (unless it was stripped)."""
+    all_symbols: bool = False
+    """Whether it has the table of all its functions' names, which stripping takes away."""
     imports: frozenset[str] = frozenset()
     """Functions of `interesting` that it wants from others."""
 
@@ -95,6 +97,7 @@ def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
     exports: set[str] = set()
     defines: set[str] = set()
     imports: set[str] = set()
+    all_symbols = False
     for section in elf.iter_sections():
         if isinstance(section, DynamicSection):
             tags: Iterable[Any] = section.iter_tags()  # pyelftools makes up their attributes
@@ -102,6 +105,7 @@ def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
         elif isinstance(section, SymbolTableSection):
             found, wanted = _symbols(section, interesting)
             defines |= found
+            all_symbols = all_symbols or section.name == ".symtab"
             if section.name == ".dynsym":
                 exports |= found
                 imports |= wanted
@@ -115,6 +119,7 @@ def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
         needed=needed,
         exports=frozenset(exports),
         defines=frozenset(defines),
+        all_symbols=all_symbols,
         imports=frozenset(imports),
     )
 

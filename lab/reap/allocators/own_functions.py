@@ -30,6 +30,13 @@ _SAYS = {"jemalloc": b"<jemalloc>: ", "mimalloc": b"mimalloc: "}
 """What an allocator prints. Functions of another may have its names, and its own may have been stripped."""
 
 
+_ALSO_SAYS = {
+    "tcmalloc": (b"tcmalloc.slack_bytes", b"tcmalloc.pageheap_unmapped_bytes"),
+    "scudo": (b"SCUDO_OPTIONS", b"Scudo ERROR: "),
+}
+"""The same, all of it, of allocators whose own functions are known without."""
+
+
 class OwnFunctions(Record):
     """The allocators of one file, each with one of its functions; empty where that has no name any more."""
 
@@ -37,6 +44,8 @@ class OwnFunctions(Record):
     """Whose functions the file has."""
     wanted: dict[str, str] = {}
     """Whose functions it calls in another file."""
+    printed: list[str] = []
+    """Allocators, others too, of which the file has what they print."""
 
 
 def read(path: str) -> OwnFunctions:
@@ -65,7 +74,8 @@ def _of_file(file: BinaryIO) -> OwnFunctions:
     constants = parsed.get_section_by_name(".rodata")
     text = b"" if constants is None else bytes(constants.data())
     there = {allocator for allocator, says in _SAYS.items() if says in text}
-    found = OwnFunctions()
+    also = {allocator for allocator, says in _ALSO_SAYS.items() if all(each in text for each in says)}
+    found = OwnFunctions(printed=sorted({*there, *also}))
     for section in parsed.iter_sections():
         # Others have the names of all that a program defines, which takes a second for a compiler's.
         if isinstance(section, SymbolTableSection) and (there or section.name == ".dynsym"):

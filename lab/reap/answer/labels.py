@@ -33,4 +33,5 @@ def share_method(share: Share) -> str:
     """How the share of time was sampled."""
     method = "perf events" if share.method == "perf" else "a timer"
     kernel = "" if share.sees_kernel else ", time in the kernel not seen"
-    return f"{units.samples(share.samples)} by {method}{kernel}"
+    bound = "; an allocator without symbols is linked in: a lower bound" if share.lower_bound else ""
+    return f"{units.samples(share.samples)} by {method}{kernel}{bound}"

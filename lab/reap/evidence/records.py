@@ -3,15 +3,29 @@
 Facts alone. Times in seconds unless a name says otherwise, sizes in bytes; what was not measured is None.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 from reap.base.records import Estimate, Record
 from reap.launch.records import Calibration
 from reap.recording.analyse.growth import Growth
 from reap.recording.records import Latency, Share, SizeBin
 
-Owner = Literal["allocator", "collector", "lock", "kernel_io", "kernel_fault", "other"]
-OWNERS: tuple[Owner, ...] = ("allocator", "collector", "lock", "kernel_io", "kernel_fault", "other")
+Owner = Literal[
+    "allocator",
+    "collector",
+    "lock",
+    "kernel_io",
+    "kernel_path",
+    "kernel_slab",
+    "kernel_memory",
+    "kernel_fault",
+    "kernel_other",
+    "other",
+]
+"""Who was executing. What the kernel does on the allocator's behalf is `allocator`, for a lock `lock`;
+`kernel_path` is the look-up of file names, `kernel_slab` the kernel's own allocator, `kernel_memory` a call
+for memory that the allocator did not make."""
+OWNERS: tuple[Owner, ...] = get_args(Owner)
 
 CollectorKind = Literal["cpython", "go", "jvm", "v8"]
 """Whose garbage collector."""
@@ -73,6 +87,11 @@ class Waiting(Record):
     """Sleeping, waiting for a child or a pipe, and unknown."""
     allocator_lock: float | None = None
     """Of `lock`, in a call that the allocator made; None where callers were not seen."""
+    lock_on_allocator: Estimate | None = None
+    """Part of the waiting for locks (0 to 1) in which the running threads of the process executed in the
+    allocator; None where no such sample was taken."""
+    other_on_allocator: Estimate | None = None
+    """The same of waiting for conditions, semaphores and ends of threads, which `other` has."""
     idle: float | None = None
     """Seconds in which no thread ran or waited for a processor; None where that is not known."""
     turns: int = 0
@@ -112,6 +131,36 @@ class Collector(Record):
     """CPU time of the run in which it said how much it took; None where that is the sampled run."""
     of_seconds: float | None = None
     """The time that passed in the run in which it said how long it stopped the program."""
+    cpu_share: float | None = None
+    """Part of CPU time (0 to 1) that it took: no more than this can be saved of it."""
+    stopped_share: float | None = None
+    """Part of the time that passed (0 to 1) in which it stopped the program: waiting, not CPU time."""
+
+
+class Linked(Record):
+    """An allocator that is linked into a file of the program, so that no preload can replace it."""
+
+    module: str
+    """The file."""
+    allocator: str
+    """jemalloc, mimalloc, tcmalloc, ...; `unknown` where only its memory gives it away."""
+    how: Literal["symbols", "text", "memory"]
+    """What gives it away: its functions, what it prints, or memory that malloc did not serve."""
+    seen: bool
+    """Whether its functions have names, so that the allocator's share has their time."""
+    samples: int = 0
+    """Samples in the file's own code that are in no known allocator: where it is not `seen`, at most so many
+    are the allocator's."""
+
+
+class Hint(Record):
+    """What names of functions suggest. Never a cause."""
+
+    what: Literal["parsing"]
+    samples: int
+    """In functions whose own name has such a word."""
+    functions: list[str]
+    """Their own names, without class and namespace: those with the most samples, most first."""
 
 
 class Hot(Record):
@@ -139,6 +188,16 @@ class Counted(Record):
     sizes: list[SizeBin] = []
     calls: dict[str, int] = {}
     """By function: malloc, calloc, realloc, free, ..."""
+    aligned: int = 0
+    """Of `calls`, those that ask for an alignment: glibc's thread cache serves none of them."""
+    reallocs: int = 0
+    """Of `calls`, those that change the size of a block."""
+    above_cache: float | None = None
+    """Share of blocks (0 to 1) larger than glibc's thread cache keeps, exact up to a size bin; None without
+    sizes."""
+    freed_elsewhere: Estimate | None = None
+    """Share of freed blocks (0 to 1) that another thread freed than allocated them; None where no sampled
+    block was freed."""
 
 
 class Slab(Record):
@@ -148,6 +207,16 @@ class Slab(Record):
     """Bytes by which the machine's unreclaimable slabs grew: by this program or another."""
     samples: int | None = None
     """Samples inside the slab allocator's functions; None where the kernel hides its addresses."""
+
+
+class KernelTime(Record):
+    """What the kernel executed for the program, by samples."""
+
+    calls: dict[str, int] = {}
+    """By system call, most first: its name, or `call 451` where that has none here; `fault` for page faults
+    and interrupts; `unknown` where the code does not say which call it makes."""
+    functions: dict[str, int] = {}
+    """By function of the kernel, most first; empty where it hides its names."""
 
 
 class Wall(Record):
@@ -178,6 +247,14 @@ class Wall(Record):
     """Samples in memset for calloc, or in memcpy for realloc: `allocator` has them, too."""
     kernel: bool = False
     """Whether samples in the kernel are among them."""
+    kernel_time: KernelTime = KernelTime()
+    linked: list[Linked] = []
+    """Allocators that are linked in. Where one is not `seen`, its time is in `other`, the allocator's share
+    is a lower bound, and what allocation takes is not known."""
+    unsampled: float | None = None
+    """Part of CPU time (0 to 1) that no sample covers: threads too short to be sampled, lost samples; without
+    kernel samples of user time. None where nothing was sampled from outside. A few percent are ordinary."""
+    hints: list[Hint] = []
     hot: list[Hot] = []
     """By samples, most first."""
     requests: Requests = Requests()

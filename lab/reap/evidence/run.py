@@ -16,8 +16,13 @@ from reap.allocators import library
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
 from reap.evidence import collectors_run
+from reap.evidence import linked as linked_in
 from reap.evidence import notes as wall_notes
-from reap.evidence.analyse import facts, strace
+from reap.evidence.analyse import collectors, facts, strace
+from reap.evidence.analyse.counted import counted
+from reap.evidence.analyse.coverage import unsampled
+from reap.evidence.analyse.hints import hints
+from reap.evidence.analyse.kernel import kernel_time
 from reap.evidence.analyse.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
 from reap.evidence.records import Requests, Wall
 from reap.launch import spawn
@@ -115,7 +120,9 @@ def measure(
     ]
     seen = first if files == ALLOCATOR_FILES else _read(folder / _SAMPLED, files)
     calls = _read(folder / COUNTED, files) if counting else None
-    wall = _wall(seen, calls, counting.profile if counting else None, outcome, launch, growth())
+    wall = _wall(
+        seen, calls, counting.profile if counting else None, outcome, launch, growth(), program.image
+    )
     if counting is not None and calls is not None:
         wall = _with_counted(wall, counting)
         suspected = facts.free_in_heap(calls, counting.profile.live) or 0
@@ -131,7 +138,12 @@ def measure(
     notes += wall_notes.of_sources(seen, calls, traced=wall.calls is not None)
     notes += [calibrated.note] if calibrated.note else []
     return Measured(
-        wall=replace(wall, notes=notes, irreplaceable=why_not, calibration=calibrated.costs),
+        wall=replace(
+            collectors.with_shares(wall),
+            notes=notes,
+            irreplaceable=why_not,
+            calibration=calibrated.costs,
+        ),
         stacks=facts.folded(seen),
         status=ExitCode.TIMED_OUT if outcome.timed_out else outcome.status,
         recorded=counting is not None,
@@ -147,6 +159,7 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
         raise ReapError(f"{pid} is this very process", "name another", ExitCode.USAGE)
     calibrated = calibration.here(say)
     say(f"watching process {pid} for {seconds:g} s (Ctrl-C ends it earlier)")
+    image = _image_of(pid)
     with _slab_growth() as growth:
         cost = watch.running(pid, seconds, folder / _SAMPLED)
     seen = _read(folder / _SAMPLED, ALLOCATOR_FILES)
@@ -158,14 +171,28 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
         minor_faults=cost.minor_faults,
         major_faults=cost.major_faults,
     )
-    wall = _wall(seen, seen, None, outcome, Launch(argv=command, program=""), growth())
+    wall = _wall(seen, seen, None, outcome, Launch(argv=command, program=""), growth(), image)
     notes = [f"process {pid} ended while it was watched"] if cost.ended else []
     if cost.wall_ns and not cost.user_ns + cost.system_ns:
         notes.append("it used no CPU time while it was watched; give it work, or watch it for longer")
     notes += wall_notes.of_sources(seen, seen)
     notes += [calibrated.note] if calibrated.note else []
-    wall = replace(wall, pid=pid, custom_title=titled, notes=notes, calibration=calibrated.costs)
+    wall = replace(
+        collectors.with_shares(wall),
+        pid=pid,
+        custom_title=titled,
+        notes=notes,
+        calibration=calibrated.costs,
+    )
     return Measured(wall=wall, stacks=facts.folded(seen))
+
+
+def _image_of(pid: int) -> str:
+    """The file that a process executes; empty where that is not known."""
+    try:
+        return str(Path(f"/proc/{pid}/exe").readlink())
+    except OSError:
+        return ""
 
 
 def _uncountable(program: Program) -> str:
@@ -192,11 +219,11 @@ def _counted(launch: Launch, folder: Path, start: Start) -> _Counting:
 
 def _with_counted(wall: Wall, counting: _Counting) -> Wall:
     """The facts with what the recorder counted and timed."""
-    frees = counting.recording.totals().frees
+    totals = counting.recording.totals()
     return replace(
         wall,
         growth=growth(counting.profile),
-        counted=facts.counted(counting.profile, cpu_seconds=counting.outcome.cpu_ns * 1e-9, frees=frees),
+        counted=counted(counting.profile, totals, cpu_seconds=counting.outcome.cpu_ns * 1e-9),
         latency=facts.latency(counting.profile, native.clock_cost(clock.choose())),
     )
 
@@ -228,21 +255,29 @@ def _wall(
     outcome: Outcome,
     launch: Launch,
     growth: int | None,
+    image: str,
 ) -> Wall:
     rows, share, kernel = _samples(seen, calls, profile)
+    requested = profile.totals.total_bytes if profile else None
+    fresh = facts.fresh_bytes(calls or seen, outcome.minor_faults)
+    linked = linked_in.find(seen.files(), image, rows, counted=requested, fresh=fresh)
     return Wall(
         command=launch.argv,
-        allocator=facts.allocator(rows),
+        allocator=linked_in.name_of(facts.allocator(rows), linked),
         wall_seconds=outcome.wall_ns * 1e-9,
         cpu_seconds=outcome.cpu_ns * 1e-9,
         user_seconds=outcome.user_ns * 1e-9,
         system_seconds=outcome.system_ns * 1e-9,
         threads=seen.totals().threads,
-        share=share,
+        share=linked_in.bounded(share, linked),
         owners=facts.owners(rows),
         locking=facts.locking(rows),
         filling=facts.filling(rows),
         kernel=kernel,
+        kernel_time=kernel_time(rows),
+        linked=linked,
+        unsampled=_unsampled(seen, outcome),
+        hints=hints(rows),
         hot=facts.hot(rows),
         requests=facts.requests(calls, profile) if calls and profile else Requests(),
         faults=facts.faults(calls or seen, minor=outcome.minor_faults, major=outcome.major_faults),
@@ -252,6 +287,15 @@ def _wall(
         collections=facts.collectors(rows, _PERIOD),
         slab=facts.slab(rows, growth=growth, names=seen.sources().kernel_names),
     )
+
+
+def _unsampled(seen: native.Watched, outcome: Outcome) -> float | None:
+    """Of the run that nothing entered; None where perf events did not sample it."""
+    sources = seen.sources()
+    if sources.samples.errno:
+        return None
+    nanoseconds = outcome.cpu_ns if sources.sampler_kernel else outcome.user_ns
+    return unsampled(facts.samples(seen), seen.totals().recorder, nanoseconds * 1e-9, _PERIOD)
 
 
 def _samples(

@@ -11,19 +11,7 @@ from reap.allocators.records import MALLOC
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
 from reap.launch import loader
-
-_PRIVATE_NAMES = {
-    "_rjem_malloc": "jemalloc",
-    "_rjem_mallocx": "jemalloc",
-    "je_malloc": "jemalloc",
-    "je_mallocx": "jemalloc",
-    "mi_malloc": "mimalloc",
-    "mi_malloc_aligned": "mimalloc",
-    "tc_malloc": "tcmalloc",
-    "sn_malloc": "snmalloc",
-    "rpmalloc": "rpmalloc",
-}
-"""Functions by which an allocator that was linked in gives itself away."""
+from reap.launch.linked import PRIVATE_NAMES
 
 _OTHER_FREES = frozenset(
     {"dallocx", "sdallocx", "rallocx", "xallocx", "je_free", "je_dallocx", "mi_free", "mi_free_size"}
@@ -46,7 +34,7 @@ _SANITIZERS = {
 }
 """Functions and libraries of the sanitizers that bring a malloc of their own and must come first."""
 
-_INTERESTING = frozenset({MALLOC, "free", *_PRIVATE_NAMES, *_OTHER_FREES, *_SANITIZERS})
+_INTERESTING = frozenset({MALLOC, "free", *PRIVATE_NAMES, *_OTHER_FREES, *_SANITIZERS})
 _LONGEST_CHAIN = 5
 """The kernel follows as many scripts that interpret scripts."""
 
@@ -335,7 +323,7 @@ def _notes(image: Path, facts: elf.Elf) -> list[str]:
 
 
 def _mallocs(image: Path, facts: elf.Elf) -> list[str]:
-    hidden = sorted({_PRIVATE_NAMES[name] for name in facts.defines if name in _PRIVATE_NAMES})
+    hidden = sorted({PRIVATE_NAMES[name] for name in facts.defines if name in PRIVATE_NAMES})
     if hidden:
         return [f"{image.name} has {' and '.join(hidden)} linked in; what it allocates there is out of reach"]
     if MALLOC in facts.exports:

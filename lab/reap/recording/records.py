@@ -121,6 +121,9 @@ class Share(Record):
     """0 to 1, with its 95 % CI."""
     sees_kernel: bool
     """Whether kernel time could be sampled."""
+    lower_bound: bool = False
+    """Whether an allocator without names is linked in, whose time is not among `inside`: what allocation
+    takes is not known, and a share of 0 says nothing."""
 
 
 class PerRequest(Record):

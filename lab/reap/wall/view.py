@@ -52,7 +52,12 @@ def view(wall: Wall, stacks: Sequence[str] = ()) -> WallView:
 
 def _owners(wall: Wall) -> markupsafe.Markup:
     bars = [
-        Bar(label, exactly(part), _SHADES[name], f"{units.percent(part)} ({units.samples(count)})")
+        Bar(
+            label,
+            exactly(part),
+            _SHADES.get(name, _SHADES["kernel_io"]),
+            f"{units.percent(part)} ({units.samples(count)})",
+        )
         for name, label, part, count in words.owners(wall)
     ]
     if not bars:

@@ -10,6 +10,10 @@ OWNERS: dict[Owner, str] = {
     "lock": "locks",
     "kernel_fault": "the kernel, for page faults",
     "kernel_io": "the kernel, for input and output",
+    "kernel_path": "the kernel, looking up file names",
+    "kernel_slab": "the kernel, in its own allocator",
+    "kernel_memory": "the kernel, mapping memory",
+    "kernel_other": "the kernel, for other calls",
     "other": "everything else",
 }
 """Who was executing, in words."""

@@ -62,7 +62,8 @@ void Watcher::record_sampler() {
 void Watcher::attach_thread(pid_t thread, bool running) {
     // A thread that has ended meanwhile is not an error.
     const auto failed = [](bool attached) { return attached || errno == ESRCH ? 0 : errno; };
-    const PerfSampler::How how{trace_.header().sampler_period_us, running, true};
+    // The tree of a running process is not known: its earlier forks were not seen.
+    const PerfSampler::How how{trace_.header().sampler_period_us, running, true, !running};
     if (samples_error_ == 0) samples_error_ = failed(samples_.attach(thread, how));
     if (faults_error_ == 0) faults_error_ = failed(faults_.attach(thread, running));
     if (calls_error_ == 0) calls_error_ = failed(calls_.attach(thread, running));

@@ -110,7 +110,7 @@ class Writer final : public RecordHandler {
         const auto parent = fields.next<std::uint32_t>();
         if (!fields.good() || pid == parent) return; // a thread
         ++processes_;
-        if (!callers_) return;
+        if (!callers_ || !wanted(pid)) return;
         TraceBlocks::Record record(trace_, REAP_TAG_SEEN, now_ns());
         record.number(pid).number(REAP_SEEN_FORK).number(parent);
         record.commit();

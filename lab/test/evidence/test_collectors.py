@@ -12,10 +12,10 @@ import pytest
 from causes import go_program, java_classes
 from msgspec.structs import replace
 
-from reap.evidence.analyse.collectors import collector
+from reap.evidence.analyse.collectors import collector, with_shares
 from reap.evidence.analyse.facts import with_heard
 from reap.evidence.collectors_run import hear
-from reap.evidence.records import Collector
+from reap.evidence.records import Collector, Wall
 from reap.launch import collectors, spawn
 from reap.launch.records import Launch
 
@@ -259,3 +259,16 @@ def test_a_node_is_heard_and_says_what_it_would(tmp_path: Path) -> None:
     assert held.count >= 2
     assert held.pause_seconds
     assert (said.stdout, said.stderr) == ("0 --no-warnings\nmine\n", "")
+
+
+def test_a_collector_s_cpu_time_and_the_time_it_stopped_the_program_are_kept_apart():
+    seen = Collector(kind="v8", cpu_seconds=0.4, pause_seconds=1.0, of_seconds=2.0)
+    heard = Collector(kind="cpython", cpu_seconds=1.0, pause_seconds=1.0, of_cpu_seconds=4.0)
+    other = Collector(kind="jvm", cpu_seconds=9.0)
+    wall = with_shares(
+        Wall(command=["x"], cpu_seconds=2.0, wall_seconds=5.0, collections=[seen, heard, other])
+    )
+    shares = [(each.cpu_share, each.stopped_share) for each in wall.collections]
+    assert shares == [(0.2, 0.5), (0.25, 0.2), (1.0, None)]
+    idle = with_shares(Wall(command=["x"], collections=[seen]))
+    assert idle.collections[0].cpu_share is None

@@ -329,6 +329,28 @@ TEST(Aggregate, SampledLiveBytesAreUnbiased) {
     EXPECT_NEAR(sum / kRuns / kTruth, 1.0, 0.02);
 }
 
+TEST(Aggregate, SampledBlocksAreToldByWhetherTheirOwnThreadFreesThem) {
+    const auto sample = [](uint64_t at) {
+        Payload body;
+        body.number(10).number(REAP_CALL_MALLOC).number(8).number(at).number(1).number(100).number(1);
+        return body.number(10).number(1).number(0);
+    };
+    const auto end = [](uint64_t at, uint64_t thread) {
+        return Payload().number(40).number(at).number(0).number(thread).number(20);
+    };
+    TraceBuilder trace(REAP_DEPTH_TRIAGE);
+    trace.block(REAP_BLOCK_DEFINITIONS, {}, one_image());
+    Payload one;
+    one.record(REAP_TAG_SAMPLE, sample(0x100)).record(REAP_TAG_SAMPLE, sample(0x200));
+    one.record(REAP_TAG_SAMPLE, sample(0x300)).record(REAP_TAG_SAMPLE, sample(0x400)); // the last is kept
+    one.record(REAP_TAG_SAMPLE_END, end(0x100, 0)).record(REAP_TAG_SAMPLE_END, end(0x200, 1));
+    trace.block(REAP_BLOCK_EVENTS, {0, 0, 0}, one);
+    trace.block(REAP_BLOCK_EVENTS, {0, 1, 0}, Payload().record(REAP_TAG_SAMPLE_END, end(0x300, 1)));
+    const Returned returned = read(trace.write()).returned;
+    EXPECT_GT(returned.weight, 0);
+    EXPECT_NEAR(returned.by_other_thread, returned.weight * 2 / 3, 1e-6 * returned.weight);
+}
+
 // Samples carry the exact counters: what was in use at one is known, and between two it is bounded.
 TEST(Aggregate, BlocksInUseAreCountedAtSamples) {
     const auto sample = [](uint64_t ticks, uint64_t at, uint64_t allocations, uint64_t frees) {

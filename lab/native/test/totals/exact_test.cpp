@@ -69,6 +69,8 @@ TEST(Exact, EveryEventCounts) {
     EXPECT_EQ(summary.immortal_objects, 8);
     EXPECT_EQ(summary.latencies.at(REAP_CALL_MALLOC).samples(), 1u);
     EXPECT_EQ(summary.latencies.at(REAP_CALL_FREE).samples(), 1u);
+    EXPECT_GT(summary.returned.weight, 0);
+    EXPECT_EQ(summary.returned.by_other_thread, 0);
 }
 
 void expect_samples_alone(TraceBuilder &trace) {

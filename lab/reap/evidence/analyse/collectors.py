@@ -1,10 +1,12 @@
-"""What garbage collectors say of themselves, as figures."""
+"""What garbage collectors say of themselves, as figures, and what they cost."""
 
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from reap import native
-from reap.evidence.records import Collector, CollectorKind
+from reap.evidence.records import Collector, CollectorKind, Wall
 
 _GO = re.compile(
     rb"^gc \d+ @[\d.]+s \d+%: (?P<stop>[\d.]+)\+[\d.]+\+(?P<mark>[\d.]+) ms clock, (?P<cpu>[\d.+/]+) ms cpu,",
@@ -84,3 +86,23 @@ def _number(text: bytes) -> float:
         return float(text)
     except ValueError:
         return 0.0
+
+
+def with_shares(wall: Wall) -> Wall:
+    """The facts with the parts of CPU time and of the time that passed of each collector.
+
+    Each of the run in which it was seen or heard, else of the sampled one.
+    """
+    shares = [
+        replace(
+            each,
+            cpu_share=_part(each.cpu_seconds, each.of_cpu_seconds or wall.cpu_seconds),
+            stopped_share=_part(each.pause_seconds, each.of_seconds or wall.wall_seconds),
+        )
+        for each in wall.collections
+    ]
+    return replace(wall, collections=shares)
+
+
+def _part(part: float | None, whole: float) -> float | None:
+    return None if part is None or whole <= 0 else min(1.0, max(0.0, part) / whole)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from reap import native
+from reap.base.records import Estimate
 from reap.evidence.analyse import owners as wall_owners
 from reap.evidence.analyse.owners import CALL_NAMES, Sample
 from reap.evidence.analyse.turns import in_turn
@@ -17,7 +18,6 @@ from reap.evidence.records import (
     CallCount,
     Collector,
     CollectorKind,
-    Counted,
     Faults,
     Hot,
     Owner,
@@ -31,6 +31,7 @@ from reap.recording.analyse import estimates
 from reap.recording.records import Latency, Point, Profile, Share
 from reap.rss.analyse import take_apart
 
+_PAGE = 4096
 _MOST_HOT = 40
 _ACCEPTS = (43, 288)
 _READS = (0, 19, 45, 47)
@@ -119,6 +120,14 @@ def faults(watched: native.Watched, *, minor: int, major: int) -> Faults:
     )
 
 
+def fresh_bytes(watched: native.Watched, minor: int) -> int:
+    """Bytes of anonymous pages that the kernel provided beside stacks, by the sampled part of `minor`."""
+    by = dict(watched.faults())
+    seen = sum(by.values())
+    fresh = by.get("allocator", 0) + by.get("heap", 0)
+    return round(minor * _PAGE * fresh / seen) if seen else 0
+
+
 def calls(watched: native.Watched) -> dict[str, CallCount] | None:
     """System calls for memory and locks by who made them, the recorder's left out; None if not watched."""
     if watched.sources().calls.errno:
@@ -185,6 +194,8 @@ def waiting(watched: native.Watched, wall_seconds: float, cpu_seconds: float) ->
         seconds["lock"] += by_turns
         seconds["other"] = max(0, seconds["other"] - by_turns)
     return Waiting(
+        lock_on_allocator=_on_allocator(totals.on_lock),
+        other_on_allocator=_on_allocator(totals.on_other),
         lock=seconds["lock"] * step,
         disk=seconds["disk"] * step,
         network=seconds["network"] * step,
@@ -194,6 +205,13 @@ def waiting(watched: native.Watched, wall_seconds: float, cpu_seconds: float) ->
         polls=totals.polls,
         idle=(totals.polls - totals.busy_polls) * step,
     )
+
+
+def _on_allocator(awaited: native.Awaited) -> Estimate | None:
+    """Of the samples of threads that others waited for, those in the allocator, by how many waited."""
+    if not awaited.samples or not awaited.waiters:
+        return None
+    return estimates.proportion(awaited.inside / awaited.waiters * awaited.samples, awaited.samples)
 
 
 def _waited_for(state: str, call: int | None, what: str) -> str:
@@ -289,21 +307,6 @@ def slab(rows: Iterable[Sample], *, growth: int | None, names: bool) -> Slab:
     """The kernel's own allocator."""
     inside = sum(row.count for row in rows if row.kernel and wall_owners.in_slab(row))
     return Slab(growth=growth, samples=inside if names else None)
-
-
-def counted(profile: Profile, *, cpu_seconds: float, frees: int) -> Counted:
-    """What the recorder counted."""
-    return Counted(
-        allocations=profile.totals.total_objects,
-        frees=frees,
-        bytes=profile.totals.total_bytes,
-        seconds=profile.seconds,
-        cpu_seconds=cpu_seconds,
-        peak_bytes=profile.totals.max_bytes.value,
-        temporary=profile.temporary.value,
-        sizes=profile.sizes,
-        calls=profile.calls,
-    )
 
 
 def latency(profile: Profile, bias: float) -> Latency | None:

@@ -30,8 +30,6 @@ ALLOCATOR_FUNCTIONS = [
     "unlink_chunk*", "systrim*", "heap_trim*", "new_heap*", "arena_get*", "tcache_*", "munmap_chunk",
     "__libc_malloc_impl", "__malloc_alloc_meta",
     "_Znwm*", "_Znam*", "_ZdlPv*", "_ZdaPv*",
-    "je_*", "_rjem_*", "__rjem_*", "mi_*", "_mi_*", "tc_*", "_ZN8tcmalloc*", "_ZN8snmalloc*", "rp*alloc",
-    "rpfree",
     # Go
     "runtime.mallocgc*", "runtime.newobject", "runtime.makeslice*", "runtime.nextFreeFast*",
     "runtime.(*mcache)*", "runtime.(*mcentral)*", "runtime.(*mheap)*", "runtime.(*pageAlloc)*",
@@ -42,7 +40,8 @@ ALLOCATOR_FUNCTIONS = [
     "PyObject_Free", "PyObject_Calloc", "PyObject_Realloc", "pymalloc_*", "_PyMem_Raw*", "PyMem_Malloc",
     "PyMem_Free", "PyMem_Calloc", "PyMem_Realloc",
 ]  # fmt: skip
-"""The allocator's functions in files that are no allocator as a whole, for `native.Watched`."""
+"""The allocator's functions in files that are no allocator as a whole, for `native.Watched`, beside those of
+allocators that are linked in, which it knows."""
 
 ALLOCATOR_FILES = [
     "libjemalloc*", "libtcmalloc*", "libgoogle-tcmalloc*", "libmimalloc*", "libsnmalloc*", "librpmalloc*",
@@ -56,7 +55,8 @@ _SERVES = (
     (re.compile(r"^_?_?(rjem|je)_"), "jemalloc"),
     (re.compile(r"^_?mi_"), "mimalloc"),
     (re.compile(r"^(tc_|tcmalloc)"), "tcmalloc"),
-    (re.compile(r"^snmalloc"), "snmalloc"),
+    (re.compile(r"^(snmalloc|sn_)"), "snmalloc"),
+    (re.compile(r"^_?rp(malloc|calloc|realloc|free|aligned)"), "rpmalloc"),
 )
 """Allocators that give themselves away by a function's name."""
 
@@ -108,19 +108,33 @@ _LOCKS = re.compile(
 FUTEX = 202
 _MEMORY_CALLS = {9: "mmap", 10: "mprotect", 11: "munmap", 12: "brk", 25: "mremap", 28: "madvise"}
 _IO_CALLS = {
-    0: "read", 1: "write", 2: "open", 3: "close", 4: "stat", 5: "fstat", 6: "lstat", 7: "poll", 8: "lseek",
-    17: "pread64", 18: "pwrite64", 19: "readv", 20: "writev", 21: "access", 22: "pipe", 23: "select",
-    26: "msync", 40: "sendfile", 41: "socket", 42: "connect", 43: "accept", 44: "sendto", 45: "recvfrom",
-    46: "sendmsg", 47: "recvmsg", 48: "shutdown", 72: "fcntl", 74: "fsync", 75: "fdatasync",
-    76: "truncate", 77: "ftruncate", 78: "getdents", 82: "rename", 83: "mkdir", 87: "unlink",
-    89: "readlink", 217: "getdents64", 232: "epoll_wait", 233: "epoll_ctl", 257: "openat", 262: "newfstatat",
-    263: "unlinkat", 270: "pselect6", 271: "ppoll", 275: "splice", 277: "sync_file_range",
-    281: "epoll_pwait", 285: "fallocate", 288: "accept4", 295: "preadv", 296: "pwritev", 299: "recvmmsg",
-    307: "sendmmsg", 326: "copy_file_range", 332: "statx", 426: "io_uring_enter", 441: "epoll_pwait2",
+    0: "read", 1: "write", 3: "close", 5: "fstat", 7: "poll", 8: "lseek", 16: "ioctl",
+    17: "pread64", 18: "pwrite64", 19: "readv", 20: "writev", 22: "pipe", 23: "select",
+    26: "msync", 32: "dup", 33: "dup2", 40: "sendfile", 41: "socket", 42: "connect", 43: "accept",
+    44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 48: "shutdown", 49: "bind", 53: "socketpair",
+    54: "setsockopt", 55: "getsockopt", 72: "fcntl", 73: "flock", 74: "fsync", 75: "fdatasync",
+    77: "ftruncate", 78: "getdents", 162: "sync", 213: "epoll_create", 217: "getdents64", 221: "fadvise64",
+    232: "epoll_wait", 233: "epoll_ctl", 270: "pselect6", 271: "ppoll", 275: "splice", 277: "sync_file_range",
+    281: "epoll_pwait", 285: "fallocate", 288: "accept4", 291: "epoll_create1", 292: "dup3", 293: "pipe2",
+    295: "preadv", 296: "pwritev", 299: "recvmmsg", 306: "syncfs", 307: "sendmmsg", 326: "copy_file_range",
+    426: "io_uring_enter", 436: "close_range", 441: "epoll_pwait2",
 }  # fmt: skip
-_OTHER_CALLS = {35: "nanosleep", 56: "clone", 57: "fork", 58: "vfork", 59: "execve", 61: "wait4",
-                230: "clock_nanosleep", FUTEX: "futex", 435: "clone3", 231: "exit_group"}  # fmt: skip
-CALL_NAMES = {**_IO_CALLS, **_MEMORY_CALLS, **_OTHER_CALLS}
+_PATH_CALLS = {
+    2: "open", 4: "stat", 6: "lstat", 21: "access", 76: "truncate", 79: "getcwd", 80: "chdir", 82: "rename",
+    83: "mkdir", 84: "rmdir", 85: "creat", 86: "link", 87: "unlink", 88: "symlink", 89: "readlink",
+    90: "chmod", 92: "chown", 132: "utime", 137: "statfs", 161: "chroot", 188: "setxattr", 191: "getxattr",
+    192: "lgetxattr", 194: "listxattr", 254: "inotify_add_watch", 257: "openat", 258: "mkdirat",
+    262: "newfstatat", 263: "unlinkat", 264: "renameat", 265: "linkat", 266: "symlinkat", 267: "readlinkat",
+    268: "fchmodat", 269: "faccessat", 280: "utimensat", 316: "renameat2", 332: "statx", 437: "openat2",
+    439: "faccessat2",
+}  # fmt: skip
+"""Calls whose work is to look up the name of a file."""
+_OTHER_CALLS = {13: "rt_sigaction", 14: "rt_sigprocmask", 15: "rt_sigreturn", 24: "sched_yield",
+                35: "nanosleep", 39: "getpid", 56: "clone", 57: "fork", 58: "vfork", 59: "execve",
+                60: "exit", 61: "wait4", 62: "kill", 96: "gettimeofday", 186: "gettid", 201: "time",
+                228: "clock_gettime", 230: "clock_nanosleep", FUTEX: "futex", 231: "exit_group",
+                234: "tgkill", 247: "waitid", 318: "getrandom", 334: "rseq", 435: "clone3"}  # fmt: skip
+CALL_NAMES = {**_IO_CALLS, **_PATH_CALLS, **_MEMORY_CALLS, **_OTHER_CALLS}
 """System calls of x86-64 that are told by name."""
 
 _SLAB = re.compile(
@@ -140,12 +154,18 @@ def owner(sample: Sample) -> Owner:
 
 
 def _kernel_owner(sample: Sample) -> Owner:
-    if sample.call is None:
-        return "kernel_fault"
     if sample.call == FUTEX:
         return "lock"
+    if sample.call is None:
+        return "kernel_fault"
+    if in_slab(sample):
+        return "kernel_slab"
+    if sample.call in _PATH_CALLS:
+        return "kernel_path"
+    if sample.call in _MEMORY_CALLS:
+        return "kernel_memory"
     unknown_io = sample.call == -1 and "yscall" in sample.function  # Go's general wrapper: files and sockets
-    return "kernel_io" if sample.call in _IO_CALLS or unknown_io else "other"
+    return "kernel_io" if sample.call in _IO_CALLS or unknown_io else "kernel_other"
 
 
 def waits_for_lock(sample: Sample) -> bool:
@@ -173,6 +193,11 @@ def in_slab(sample: Sample) -> bool:
     return bool(_SLAB.search(sample.kernel_function))
 
 
+def call_name(number: int) -> str:
+    """The name of a system call of x86-64, or its number where that has none here."""
+    return CALL_NAMES.get(number, f"call {number}")
+
+
 def label(sample: Sample) -> str:
     """What a function is called in a table: the system call beside the wrapper that makes it."""
     if not sample.kernel:
@@ -180,5 +205,5 @@ def label(sample: Sample) -> str:
     where = sample.function or sample.path.rpartition("/")[2]
     if sample.call is None:
         return f"{where} [fault or interrupt]"
-    called = CALL_NAMES.get(sample.call, f"call {sample.call}" if sample.call >= 0 else "a system call")
+    called = call_name(sample.call) if sample.call >= 0 else "a system call"
     return f"{where} [{called}]" if where not in {called, f"__{called}"} else f"{called} [kernel]"

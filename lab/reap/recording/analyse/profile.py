@@ -24,6 +24,7 @@ from reap.recording.records import (
     Requests,
     Share,
     Totals,
+    UnrecordedAllocator,
 )
 
 CALLS = (
@@ -76,7 +77,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
             Latency(call=CALLS[call], samples=samples, p50=p50, p90=p90, p99=p99, p999=p999)
             for call, samples, p50, p90, p99, p999 in recording.latencies()
         ],
-        share=_share(recording.instruction_samples(), header),
+        share=_share(recording.instruction_samples(), header, own),
         requests=_requests(recording.requests()),
         part=_part(header) if header.lead or header.gate != native.GATE_NONE else None,
         attached=_attached(header) if header.attached else None,
@@ -243,7 +244,9 @@ def _per_request(counted: native.PerRequest, count: int) -> PerRequest:
     return PerRequest(mean=counted.total / count, p50=counted.p50, p99=counted.p99, max=counted.max)
 
 
-def _share(seen: native.InstructionSamples, header: native.Header) -> Share | None:
+def _share(
+    seen: native.InstructionSamples, header: native.Header, own: list[UnrecordedAllocator]
+) -> Share | None:
     if seen.all == 0:
         return None
     by_timer = header.sampler == native.SAMPLER_TIMER
@@ -255,4 +258,5 @@ def _share(seen: native.InstructionSamples, header: native.Header) -> Share | No
         share=estimates.proportion(seen.inside, seen.all),
         # A timer's handler does not see who called libc's wrapper of a system call.
         sees_kernel=not by_timer and header.sampler_kernel,
+        lower_bound=any(not each.function for each in own),
     )
