@@ -9,8 +9,9 @@ def share(measured: Share, who: str = "it") -> str:
     """The sampled share of time, named for what it is; `who` is the subject of the sentence."""
     kernel = "" if measured.sees_kernel else "; time in the kernel could not be sampled"
     value, low, high = measured.share.value, measured.share.low, measured.share.high
+    bound = "at least " if measured.lower_bound else ""
     return (
-        f"{who} spent {units.percent(value)} of its CPU time executing in the allocator "
+        f"{who} spent {bound}{units.percent(value)} of its CPU time executing in the allocator "
         f"(95 % CI {units.percent_span(low, high)}, {units.samples(measured.samples)}{kernel})"
     )
 

@@ -96,7 +96,8 @@ def run(
     if not details:
         reporting.say_command("all tables", ["reap", "run", "--resume", str(folder.path), "--details"])
     render_answer(reporting.console(json_file, html_file), answer, details=details)
-    return experiments.exit_code(measured.comparison)
+    compared = measured.comparison
+    return experiments.exit_code(compared) if compared else measured.known.status
 
 
 def _no_drag() -> ReapError:

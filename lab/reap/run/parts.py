@@ -52,14 +52,14 @@ def of_run(examined: Examined) -> list[Part]:
         missing=examined.missing,
         again=examined.again,
     )
-    if not examined.comparison.load:
+    if not examined.comparison or not examined.comparison.load:
         pasted = with_input(verdict.next_command, examined.command)
         verdict = msgspec.structs.replace(verdict, next_command=pasted)
     parts: list[Part] = [
         VerdictPart(diagnosis=verdict),
         WallPart(wall=wall, stacks=examined.known.stacks),
-        ComparisonPart(comparison=examined.comparison),
     ]
+    parts += [ComparisonPart(comparison=examined.comparison)] if examined.comparison else []
     parts += [CausesPart(causes=examined.causes)] if examined.causes else []
     parts += [ProfilePart(profile=profile)] if profile else []
     return [*parts, DragPart(drag=examined.drag)] if examined.drag else parts

@@ -16,7 +16,8 @@ class Examined(Record):
     known: Measured
     profile: Profile | None
     """None where its allocations could not be counted."""
-    comparison: Comparison
+    comparison: Comparison | None
+    """None where no preload reaches what the program allocates."""
     causes: Comparison | None = None
     """None where there was no cause to tell apart."""
     missing: dict[str, str] = {}

@@ -10,8 +10,10 @@ from reap.base.errors import ExitCode
 from reap.base.files import read_back
 from reap.compare import run
 from reap.drag import once as drag
+from reap.drag.exact.records import DragProfile
 from reap.evidence import explain
 from reap.evidence import run as measuring
+from reap.evidence.analyse.reach import unreachable
 from reap.evidence.analyse.suspicions.suspect import suspect
 from reap.evidence.run import Measured
 from reap.experiment.folder import Folder
@@ -22,6 +24,7 @@ from reap.launch.records import Launch, Outcome
 from reap.recording import read
 from reap.recording.analyse.profile import profile as analyse
 from reap.recording.naming import as_started
+from reap.recording.records import Profile
 from reap.run.records import Examined
 
 REPORT = "report.html"
@@ -62,6 +65,9 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
     profile = None
     if known.recorded:
         profile = as_started(analyse(read.read(folder.path / RECORDING), folder.spec.program.command))
+    if why := unreachable(known.wall):
+        listener.say(f"no allocator is tried: {why}")
+        return _untried(folder, known, profile, seen)
     try:
         compared = run.compare(folder, listener)
         told = explain.explain(
@@ -83,6 +89,17 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
         causes=told.comparison,
         missing=told.missing,
         drag=seen,
+    )
+
+
+def _untried(folder: Folder, known: Measured, profile: Profile | None, drag: DragProfile | None) -> Examined:
+    return Examined(
+        command=folder.spec.program.command,
+        again=folder.spec.again,
+        known=known,
+        profile=profile,
+        comparison=None,
+        drag=drag,
     )
 
 

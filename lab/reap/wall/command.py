@@ -29,6 +29,7 @@ from reap.compare.part import ComparisonPart
 from reap.evidence import run as measuring
 from reap.evidence import terminal as evidence_terminal
 from reap.evidence import trials
+from reap.evidence.analyse.reach import unreachable
 from reap.evidence.analyse.suspicions.suspect import suspect
 from reap.evidence.explain import Explained, explain
 from reap.evidence.judge.records import Diagnosis
@@ -286,7 +287,7 @@ def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
     if missing:
         _say(missing)
     others = [each for each in usual if each.name not in {base.name, DEFAULT}]
-    if found.obstacle:
+    if found.obstacle or unreachable(seen.wall):
         return _settings_tried(asked, seen, found, console)
     arms = trials.first([base, *others], found)
     kept = trials.affordable(arms[1:], seen.wall.wall_seconds, _FIRST * asked.budget) or arms[1:2]

@@ -9,6 +9,7 @@ from reap.answer.commands import with_variables
 from reap.compare import analyse, judge
 from reap.compare import thresholds as comparing
 from reap.compare.judge import Standing
+from reap.evidence.analyse.reach import unreachable
 from reap.evidence.analyse.suspicions.records import OF_MEMORY, Remedy, Suspicion
 from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.findings import Trials, judged, trials_of
@@ -150,8 +151,8 @@ class Facts:
 
     @property
     def hidden(self) -> str:
-        """Why nothing can be preloaded into it, so that no trial says what its allocation costs; or empty."""
-        return self.wall.irreplaceable if self.wall else ""
+        """Why no preload reaches what it allocates, so that no trial says what that costs; or empty."""
+        return unreachable(self.wall) if self.wall else ""
 
     def environment(self, side: Side) -> dict[str, str]:
         """The variables of an arm that is a remedy; empty for any other."""

@@ -33,7 +33,7 @@ RULES: tuple[Rule, ...] = (
     Rule(lambda f: f.best_for_memory is not None, conclusions.switch_for_memory),
     Rule(lambda f: f.smaller is not None, conclusions.change_for_memory),
     Rule(lambda f: f.unpaid is not None, conclusions.bad_trade),
-    Rule(lambda f: bool(f.hidden) and not f.compared, conclusions.cannot_preload),
+    Rule(lambda f: bool(f.hidden), conclusions.cannot_preload),
     Rule(lambda f: f.price is not None and not f.inconclusive, conclusions.allocate_less),
     Rule(lambda f: f.silent, conclusions.no_allocations),
     Rule(lambda f: f.needed_budget > 0 and not f.compared, conclusions.small_budget),

@@ -8,6 +8,9 @@ LARGE_SHARE = 0.15
 WORTH_TELLING = 0.05
 """How much more of all time a malloc without costs must save than the advised remedy, to be told."""
 
+UNSAMPLED = 0.15
+"""The part of CPU time without a sample, from which on a share of samples is no share of the time."""
+
 MOSTLY_TEMPORARY = 0.5
 """From this share on, objects that die at once are the pattern and not an exception."""
 

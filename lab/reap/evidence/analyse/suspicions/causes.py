@@ -154,6 +154,7 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
         if facts.in_front:
             why = f"most of that time is in {facts.in_front}'s own allocator, whose blocks were not counted"
         said = [_sampling(f"What a block costs is not known, since {why}.")]
+    said += _uncached(facts)
     return Suspicion(
         cause="many allocations",
         weight=facts.of_busy(facts.own_part),
@@ -161,6 +162,23 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
         probes=remedies.probes(facts, "recycle", "bump"),
         remedies=remedies.allocate_less(),
     )
+
+
+def _uncached(facts: WallFacts) -> list[Evidence]:
+    """Why most blocks pass the thread cache by."""
+    counted = facts.wall.counted
+    if counted is None or not facts.uncached:
+        return []
+    elsewhere = counted.freed_elsewhere.value if counted.freed_elsewhere else 0.0
+    said = {
+        "aligned": f"{units.percent(counted.aligned / facts.allocations)} of all blocks were requested with an "
+        "alignment, which glibc's thread cache does not serve.",
+        "elsewhere": f"{units.percent(elsewhere)} of the freed blocks were freed by another thread than the "
+        "one that allocated them.",
+        "resized": f"The size of a block was changed {units.count(counted.reallocs)} times, which no cache "
+        "serves.",
+    }
+    return [Evidence(statement=said[facts.uncached], source="recording")]
 
 
 def pin_at_the_top(facts: WallFacts) -> Suspicion | None:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from reap.base.records import Estimate
 from reap.compare.thresholds import TOO_SHORT
@@ -96,6 +97,14 @@ class WallFacts:
         if what != "lock" and waiting.idle is not None:
             most = min(most, _finite(waiting.idle))
         return min(_finite(getattr(waiting, what)), most)
+
+    @cached_property
+    def own_waiting(self) -> float:
+        """The part of time in which threads waited for each other, and no awaited one was in the allocator."""
+        waiting, known = self.wall.waiting, self.allocator_lock
+        inside = waiting.lock_on_allocator if waiting else None
+        part = self.waiting_part("lock") - (known or 0.0)
+        return part * (1 - inside.value) if inside else part
 
     def waiting_part(self, what: str) -> float:
         """The same as a part."""
@@ -218,11 +227,23 @@ class WallFacts:
 
         By its functions, where their names are seen; else by what a block costs.
         """
-        if self.pair is None or not self.on_glibc or not self.frees:
+        if self.pair is None or not self.on_glibc or not self.frees or self.uncached:
             return False
         if self.slow_part is not None:
             return self.slow_part - _part(self.fresh_cost, self.own_part * self.cpu) >= at.SLOW_PART
         return self.pair - self.fresh_cost / self.allocations >= self.knee_pair
+
+    @cached_property
+    def uncached(self) -> Literal["", "aligned", "elsewhere", "resized"]:
+        """Why most blocks pass the thread cache by; empty where that is not known of them."""
+        counted = self.wall.counted
+        if counted is None or counted.allocations <= 0:
+            return ""
+        if counted.aligned >= at.MOSTLY * counted.allocations:
+            return "aligned"
+        if counted.freed_elsewhere is not None and counted.freed_elsewhere.low >= at.OFTEN:
+            return "elsewhere"
+        return "resized" if counted.reallocs >= at.MOSTLY * counted.allocations else ""
 
     @property
     def own_past_the_knee(self) -> float:

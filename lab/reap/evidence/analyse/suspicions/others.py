@@ -7,8 +7,10 @@ from reap.evidence.analyse.suspicions import thresholds as at
 from reap.evidence.analyse.suspicions.causes import Rule
 from reap.evidence.analyse.suspicions.facts import WallFacts
 from reap.evidence.analyse.suspicions.records import Suspicion
-from reap.evidence.records import Collector
+from reap.evidence.records import Collector, Owner
 
+_OF_CALLS: tuple[Owner, ...] = ("kernel_io", "kernel_path", "kernel_slab", "kernel_other")
+"""The kernel's time that is neither for memory nor for locks."""
 _NAMES = {
     "cpython": "CPython's collector of cycles",
     "go": "Go's collector",
@@ -48,7 +50,7 @@ def own_lock(facts: WallFacts) -> Suspicion | None:
     if _hands_over_by_itself(facts):
         return None
     known = facts.allocator_lock
-    part = facts.waiting_part("lock") - (known or 0.0)
+    part = facts.own_waiting
     if part < at.WAITING_WORTH:
         return None
     futex = (facts.wall.calls or {}).get("futex")
@@ -73,16 +75,19 @@ def own_lock(facts: WallFacts) -> Suspicion | None:
 
 def kernel_io(facts: WallFacts) -> Suspicion | None:
     """CPU time in the kernel that is neither for memory nor for locks: system calls of the program."""
-    part = facts.of_busy(facts.owner("kernel_io"))
+    inside = sum(facts.owner(name) for name in _OF_CALLS)
+    part = facts.of_busy(inside)
     if part < at.WAITING_WORTH:
         return None
+    calls = [f"{name} {units.percent(count / facts.samples)}" for name, count in _most(facts)]
+    named = f", most of it in {', '.join(calls)}" if calls else ""
     return Suspicion(
         cause="kernel input and output",
         weight=part,
         statements=[
             Evidence(
-                statement=f"{units.percent(facts.owner('kernel_io'))} of CPU time was in the kernel, in the "
-                "program's own system calls.",
+                statement=f"{units.percent(inside)} of CPU time was in the kernel, in system calls of the "
+                f"program{named}.",
                 source="sampling",
             )
         ],
@@ -90,6 +95,12 @@ def kernel_io(facts: WallFacts) -> Suspicion | None:
             "fewer system calls, each for more", "strace -c -f counts them by name", metric="cpu"
         ),
     )
+
+
+def _most(facts: WallFacts) -> list[tuple[str, int]]:
+    """The system calls with most samples, those for memory and locks left out."""
+    passed = {"fault", "unknown", "futex", "brk", "mmap", "munmap", "mremap", "madvise"}
+    return [each for each in facts.wall.kernel_time.calls.items() if each[0] not in passed][:3]
 
 
 def disk(facts: WallFacts) -> Suspicion | None:

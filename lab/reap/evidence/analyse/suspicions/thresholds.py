@@ -79,6 +79,12 @@ growth, and a second time may be a phase that ends."""
 MOSTLY_BUSY = 0.75
 """A program that uses less of a core than this is not said to wait for nothing, though no wait was named."""
 
+MOSTLY = 0.5
+"""The part of blocks from which on what is true of them is what the program does."""
+
+OFTEN = 0.25
+"""The part of frees by another thread, from which on those threads' caches hold what the owner lacks."""
+
 LOCK_CALLS_A_SECOND = 100
 """Futex calls a second below which threads do not wait for each other's work: a join, a pool without any."""
 

@@ -1,0 +1,25 @@
+"""Whether a preload reaches what a program allocates. Pure."""
+
+from reap.evidence.records import Linked, Wall
+
+MATTERS = 0.1
+"""The part of samples, from which on code that may be an allocator's hides what allocation costs."""
+
+
+def unreachable(wall: Wall) -> str:
+    """Why no preload reaches it, a clause; empty where one does, as far as that is known."""
+    if wall.irreplaceable:
+        return wall.irreplaceable
+    found = next((each for each in wall.linked if _matters(each, wall)), None)
+    if found is None:
+        return ""
+    name = "an allocator" if found.allocator == "unknown" else found.allocator
+    return f"{name} is linked into {found.module.rpartition('/')[2]}, which no preload replaces"
+
+
+def _matters(linked: Linked, wall: Wall) -> bool:
+    """Whether it serves the program, or may: a library's own allocator that nobody calls hides nothing."""
+    if linked.seen:
+        return linked.allocator == wall.allocator
+    every = sum(wall.owners.values())
+    return linked.samples >= MATTERS * every > 0
