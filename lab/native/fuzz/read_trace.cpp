@@ -11,6 +11,7 @@
 #include "names/keep.h"
 #include "outside/outside.h"
 #include "outside/watched.h"
+#include "sites/history.h"
 #include "totals/aggregate.h"
 #include "totals/call_tree.h"
 #include "totals/event_rows.h"
@@ -67,6 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     (void)names.uncertain();
     read_event_rows(file, definitions, summary, tree, 1000, true, [](EventRows &&) {});
     (void)call_slices(file, definitions, summary, tree, tree.at, 10);
+    (void)site_histories(file, definitions, summary, std::vector<SiteStack>{{0, 1, 0}, {0, 2, 1}, {1, 1, 2}},
+                         3, 10, 1000);
     read_outside(file, definitions, symbols, {"libreap-record.so", {}, {{1, 0, 1}}});
     read_watched(file, definitions, symbols, "libreap-record.so", {{}, {"malloc"}});
     for (const ImageTotals &image : summary.images) {

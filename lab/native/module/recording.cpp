@@ -14,10 +14,12 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "module/results/results.h"
 #include "module/rows.h"
 #include "module/text.h"
 #include "names/names.h"
 #include "outside/outside.h"
+#include "sites/history.h"
 #include "symbols/symbols.h"
 #include "totals/aggregate.h"
 #include "totals/call_tree.h"
@@ -336,6 +338,27 @@ class Recording {
         return call_slices(file_, definitions_, summary_, tree, groups, count);
     }
 
+    SiteHistories histories(const std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> &stacks,
+                            uint32_t sites, uint32_t slices, uint64_t most) {
+        std::vector<SiteStack> listed;
+        listed.reserve(stacks.size());
+        for (const auto &[image, stack, site] : stacks) listed.push_back({image, stack, site});
+        return site_histories(file_, definitions_, summary_, listed, sites, slices, most);
+    }
+
+    // What compiled the code at this address of the module that was recorded; empty where that is not known.
+    std::string producer(const std::string &path, uint64_t address) {
+        for (const ImageInfo &image : definitions_.images()) {
+            for (const Module &module : image.modules) {
+                if (module.path != path) continue;
+                const ModuleFiles::Found &found = files_.of(module);
+                return found.naming == Naming::Certain ? symbols_.producer(found.opened, address)
+                                                       : std::string();
+            }
+        }
+        return {};
+    }
+
     [[nodiscard]] double slice_seconds(const CallSlices &slices) const {
         return static_cast<double>(slices.width) / summary_.ticks_per_second;
     }
@@ -362,38 +385,6 @@ class Recording {
     Summary summary_;
     Outside outside_;
 };
-
-void bind_damage(const nb::module_ &m) {
-    nb::class_<Damage>(m, "Damage",
-                       "What was wrong with a trace, in numbers of blocks. False if nothing was.")
-        .def_ro("empty", &Damage::empty)
-        .def_ro("foreign", &Damage::foreign)
-        .def_ro("corrupt", &Damage::corrupt)
-        .def_ro("truncated", &Damage::truncated)
-        .def_ro("malformed", &Damage::malformed)
-        .def("__bool__",
-             [](const Damage &damage) {
-                 return (damage.empty | damage.foreign | damage.corrupt | damage.truncated |
-                         damage.malformed) != 0;
-             })
-        .def("__repr__", [](const Damage &damage) {
-            return "Damage(empty=" + std::to_string(damage.empty) +
-                   ", foreign=" + std::to_string(damage.foreign) +
-                   ", corrupt=" + std::to_string(damage.corrupt) +
-                   ", truncated=" + std::to_string(damage.truncated) +
-                   ", malformed=" + std::to_string(damage.malformed) + ")";
-        });
-}
-
-void bind_instruction_samples(const nb::module_ &m) {
-    nb::class_<SampleTotals>(m, "InstructionSamples", "Sampled instruction pointers, by where they lay.")
-        .def_ro("all", &SampleTotals::all)
-        .def_ro("inside", &SampleTotals::inside)
-        .def_ro("kernel_inside", &SampleTotals::kernel_inside)
-        .def_ro("kernel", &SampleTotals::kernel)
-        .def_ro("recorder", &SampleTotals::recorder)
-        .def_ro("unknown", &SampleTotals::unknown);
-}
 
 void bind_header(const nb::module_ &m) {
     using Attach = decltype(reap_file_header::attach);
@@ -539,8 +530,7 @@ void bind_recording(const nb::module_ &m) {
     bind_header(m);
     bind_totals(m);
     bind_request_counts(m);
-    bind_damage(m);
-    bind_instruction_samples(m);
+    bind_results(m);
     nb::class_<Recording>(m, "Recording", "A trace, read and boiled down. Raises BadTrace or OSError.")
         .def(nb::init<const std::string &, const std::string &, const std::vector<std::string> &,
                       const std::vector<std::tuple<uint32_t, uint64_t, uint64_t>> &, const Folders &>(),
@@ -591,7 +581,18 @@ void bind_recording(const nb::module_ &m) {
              "Read the events again: what each thread allocated from each group of nodes of `tree`, in "
              "`count` "
              "equal slices of the time. `groups` has the group of each node; NO_NODE: not counted.")
-        .def("slice_seconds", &Recording::slice_seconds, "slices"_a, "How long a slice is.");
+        .def("slice_seconds", &Recording::slice_seconds, "slices"_a, "How long a slice is.")
+        .def("histories", &Recording::histories, "stacks"_a, "sites"_a, "slices"_a, "most"_a,
+             "Read the events again, about `most` of them: how `sites` sites used memory in `slices` equal "
+             "slices of the time. `stacks` are (image, stack, number of the site).")
+        .def(
+            "producer",
+            [](Recording &recording, const std::string &path, uint64_t address) {
+                return text(recording.producer(path, address));
+            },
+            "path"_a, "address"_a,
+            "What compiled the code at this address of a module, with its options where the compiler notes "
+            "them; empty where no DWARF of the build that was recorded says it.");
 }
 
 } // namespace reap::native

@@ -238,6 +238,19 @@ const std::vector<SourceFrame> &Symbolizer::resolve(const std::string &path, uin
     return entry->second;
 }
 
+std::string Symbolizer::producer(const std::string &path, uint64_t address) {
+    Dwfl_Module *file = files_->module(path);
+    if (file == nullptr) return {};
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = dwfl_module_addrdie(file, address, &bias);
+    if (unit == nullptr) unit = files_->open[path].units.at(file, address, &bias);
+    if (unit == nullptr) return {};
+    Dwarf_Die functions = functions_of(unit);
+    Dwarf_Attribute memory;
+    const char *name = dwarf_formstring(dwarf_attr(&functions, DW_AT_producer, &memory));
+    return name != nullptr ? name : "";
+}
+
 std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t address) {
     std::vector<SourceFrame> frames;
     Dwfl_Module *file = files_->module(path);

@@ -45,6 +45,10 @@ class Symbolizer {
     // first; at least one frame, perhaps without a name. Each address is looked up once.
     const std::vector<SourceFrame> &resolve(const std::string &path, uint64_t address);
 
+    // What compiled the code at `address`, with its options where the compiler notes them (DW_AT_producer);
+    // empty where no unit of DWARF says it.
+    std::string producer(const std::string &path, uint64_t address);
+
     // The GNU build id of a file, as bytes; empty where it has none or cannot be read. Reads headers alone.
     std::string build_id(const std::string &path);
     // Whether there is an ELF file at `path`.
