@@ -22,6 +22,8 @@ COLOURS = {
     "inconclusive": "bold",
 }
 """By conclusion."""
+MOST_PATTERNS = 1
+"""On a screen."""
 
 
 def render(console: Console, diagnosis: Diagnosis, *, details: bool = False) -> None:
@@ -35,6 +37,10 @@ def render(console: Console, diagnosis: Diagnosis, *, details: bool = False) -> 
     console.print(Padding(Text(printable(diagnosis.paragraph)), (0, 0, 0, 2)))
     for found in diagnosis.findings if details else diagnosis.told:
         console.print(Padding(Text(f"- {printable(found.sentence)}"), (0, 0, 0, 2)))
+    for seen in diagnosis.patterns[: None if details else MOST_PATTERNS]:
+        where = f"{seen.location}: " if seen.location else ""
+        said = f"- In the recording: {where}{seen.statement}. By hand: {seen.advice}."
+        console.print(Padding(Text(printable(said)), (0, 0, 0, 2)))
     console.print()
     if details:
         for fact in diagnosis.evidence:

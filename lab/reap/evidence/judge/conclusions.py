@@ -3,17 +3,16 @@
 from dataclasses import dataclass
 
 from reap.answer import words
-from reap.answer.commands import preloading, with_variables
+from reap.answer.commands import with_variables
 from reap.base import units
 from reap.base.text import signal_name
 from reap.compare import analyse, judge, phrases
 from reap.compare import thresholds as comparing
 from reap.evidence.judge import commands, origins, untrusted
+from reap.evidence.judge import sentences as say
 from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.facts import Facts
-from reap.evidence.judge.records import Bound
 from reap.evidence.judge.records import Conclusion as Headline
-from reap.experiment.records import Comparison, Ratio, Side
 
 _LOOK_ELSEWHERE = "Look elsewhere: a CPU profile of the whole program says where its time goes."
 
@@ -78,7 +77,7 @@ def cannot_preload(facts: Facts) -> Concluded:
     """An allocator that no preload replaces: what it costs is known by samples, if at all."""
     sentences = [
         f"What allocation costs this program cannot be tried from outside: {facts.hidden}.",
-        *_time(facts),
+        *say.time(facts),
     ]
     step = "Build it with another allocator, and compare the two builds."
     if facts.wall and facts.wall.allocator == "go":
@@ -93,12 +92,12 @@ def change_setting(facts: Facts) -> Concluded:
     won = judge.gain(side, held)
     assert won is not None  # noqa: S101 - it has a gain
     variables = facts.environment(side)
-    sentences = [f"A setting helps: with {_named(facts, side, won)}."]
+    sentences = [f"A setting helps: with {say.named(facts, side, won)}."]
     if memory := phrases.memory(side):
-        sentences.append(f"{_capital(memory)}.")
+        sentences.append(f"{say.capital(memory)}.")
     return Concluded(
         "change a setting",
-        [*sentences, *_others(facts), *_beyond(facts, won), *_time(facts), *_origin(facts)],
+        [*sentences, *say.others(facts), *say.beyond(facts, won), *say.time(facts), *say.origin(facts)],
         f"Try {facts.variables(side)} on the inputs that matter to you, before you rely on it.",
         with_variables(variables, facts.command) if variables and not facts.is_server else "",
     )
@@ -112,19 +111,19 @@ def switch_for_time(facts: Facts) -> Concluded:
     assert won is not None  # noqa: S101 - `best` has a gain
     sentences = [f"Switching the allocator helps: {phrases.effect(side, won)}."]
     if memory := phrases.memory(side):
-        sentences.append(f"{_capital(memory)}.")
+        sentences.append(f"{say.capital(memory)}.")
     others = [
         other.allocator for other in facts.compared if other is not side and judge.pays(other, comparison)
     ]
     if others:
         verb = "gains" if len(others) == 1 else "gain"
-        fastest = all(won.ratio.value <= other.ratio.value for other in _gains(facts))
+        fastest = all(won.ratio.value <= other.ratio.value for other in say.gains(facts))
         why = "the fastest" if fastest else "as fast as the best, with less memory"
         sentences.append(f"{words.listed(others)} {verb} as well; {side.allocator} is {why}.")
     return Concluded(
         "switch the allocator",
-        [*sentences, *_beyond(facts, won), *_time(facts), *_origin(facts)],
-        *_switched(facts, side),
+        [*sentences, *say.beyond(facts, won), *say.time(facts), *say.origin(facts)],
+        *say.switched(facts, side),
     )
 
 
@@ -137,10 +136,10 @@ def switch_for_memory(facts: Facts) -> Concluded:
         [
             f"{side.allocator} saves memory at no cost in time that matters: {phrases.memory(side)}.",
             f"In CPU time, {phrases.effect(side, side.ratios['cpu'])}.",
-            *_time(facts),
-            *_origin(facts),
+            *say.time(facts),
+            *say.origin(facts),
         ],
-        *_switched(facts, side),
+        *say.switched(facts, side),
     )
 
 
@@ -167,11 +166,11 @@ def bad_trade(facts: Facts) -> Concluded:
         "leave it alone",
         [
             f"The gain is not worth its price: {phrases.effect(side, won)}, but {phrases.memory(side)}.",
-            *_time(facts),
-            *_origin(facts),
+            *say.time(facts),
+            *say.origin(facts),
         ],
         f"Where memory is plentiful and time is not, {side.allocator} may still be right for you.",
-        _switched(facts, side)[1],
+        say.switched(facts, side)[1],
     )
 
 
@@ -180,15 +179,18 @@ def allocate_less(facts: Facts) -> Concluded:
     profile, bound = facts.profile, facts.price
     assert bound is not None  # noqa: S101 - the rule applies only then
     sentences = [
-        f"Allocation costs this program {_part(bound)}: a malloc that costs next to nothing saves that.",
-        *([_no_gain(facts)] if facts.settled else []),
+        f"Allocation costs this program {say.part(bound)}: a malloc that costs next to nothing saves that.",
+        *([say.no_gain(facts)] if facts.settled else []),
         "What is left is to allocate less.",
-        *_time(facts),
-        *_origin(facts),
+        *say.time(facts),
+        *say.origin(facts),
     ]
+    pattern = facts.pattern
     site = origins.busiest(profile) if profile else None
     where = f" at {words.place(site)}" if site else " where most objects come from"
-    if profile and profile.temporary.low >= at.MOSTLY_TEMPORARY:
+    if pattern:
+        step = f"At {pattern.location}: {pattern.advice}."
+    elif profile and profile.temporary.low >= at.MOSTLY_TEMPORARY:
         step = f"Most objects die at once: reuse one buffer{where} instead of a new object each time."
     else:
         step = (
@@ -222,7 +224,7 @@ def wide_intervals(facts: Facts) -> Concluded:
     needed = judge.rounds_needed(least, comparison)
     step = phrases.more_rounds(needed, comparison)
     command = commands.compare(facts.again, facts.open_arms, needed) if needed else "reap doctor"
-    return Concluded("inconclusive", [*sentences, *_time(facts), *_origin(facts)], step, command)
+    return Concluded("inconclusive", [*sentences, *say.time(facts), *say.origin(facts)], step, command)
 
 
 def small_budget(facts: Facts) -> Concluded:
@@ -235,8 +237,8 @@ def small_budget(facts: Facts) -> Concluded:
         "inconclusive",
         [
             f"Whether another allocator would help was not measured: {why}.",
-            *_time(facts),
-            *_origin(facts),
+            *say.time(facts),
+            *say.origin(facts),
         ],
         f"Two rounds take about {needed} s with their warm-ups; without --budget there are at least five.",
         commands.run(facts.again, budget=needed),
@@ -249,7 +251,7 @@ def untried(facts: Facts) -> Concluded:
     step = next((f"{each.name}: {each.note}" for each in first.by_hand), "")
     return Concluded(
         "inconclusive",
-        [_no_gain(facts), *_time(facts), *_origin(facts)],
+        [say.no_gain(facts), *say.time(facts), *say.origin(facts)],
         f"Try by hand: {step}." if step else "Give it more time with --budget.",
         commands.run(facts.again) if not step else "",
     )
@@ -260,10 +262,10 @@ def unknown_cost(facts: Facts) -> Concluded:
     return Concluded(
         "inconclusive",
         [
-            _no_gain(facts),
-            *_time(facts),
+            say.no_gain(facts),
+            *say.time(facts),
             "What not calling malloc would save there cannot be tried from outside.",
-            *_origin(facts),
+            *say.origin(facts),
         ],
         "Try fewer allocations where most come from.",
         commands.record_full(facts.command) if not facts.is_server else commands.watch(facts.again),
@@ -272,11 +274,11 @@ def unknown_cost(facts: Facts) -> Concluded:
 
 def no_gain(facts: Facts) -> Concluded:
     """Nothing that was tried gains: no allocator, and no malloc that costs next to nothing."""
-    sentences = [_no_gain(facts), *_most(facts), *_time(facts)]
+    sentences = [say.no_gain(facts), *say.most(facts), *say.time(facts)]
     if facts.bound is None:
         sentences.append("What allocation costs in all was not measured.")
     command = "" if facts.profile else commands.run(facts.again)
-    return Concluded("leave it alone", [*sentences, *_origin(facts)], _LOOK_ELSEWHERE, command)
+    return Concluded("leave it alone", [*sentences, *say.origin(facts)], _LOOK_ELSEWHERE, command)
 
 
 def not_compared(facts: Facts) -> Concluded:
@@ -290,116 +292,4 @@ def not_compared(facts: Facts) -> Concluded:
     else:
         tried = ["Nothing was tried, so it is unknown what allocation costs and what would help."]
         step, command = "Compare allocators on it.", commands.run(facts.again)
-    return Concluded("inconclusive", [*tried, *_time(facts), *_origin(facts)], step, command)
-
-
-def _named(facts: Facts, side: Side, won: Ratio) -> str:
-    name = phrases.METRICS.get(won.metric, won.metric)
-    amount = phrases.amount(won.ratio.value, name)
-    return f"{facts.variables(side)} it takes {amount} (95 % CI {phrases.interval(won.ratio)})"
-
-
-def _others(facts: Facts) -> list[str]:
-    """Allocators that gain as well as the setting that is advised."""
-    comparison = facts.comparison
-    if comparison is None:
-        return []
-    paying = [side.allocator for side in facts.compared if judge.pays(side, comparison)]
-    if not paying:
-        return []
-    return [
-        f"{words.listed(paying)} {'gains' if len(paying) == 1 else 'gain'} as well, and not clearly more."
-    ]
-
-
-def _beyond(facts: Facts, won: Ratio) -> list[str]:
-    """How much more a malloc saves that costs next to nothing, where that is worth telling."""
-    bound = facts.price
-    if bound is None or bound.ratio.metric != won.metric or bound.ratio.ratio.high >= won.ratio.low:
-        return []
-    if won.ratio.value - bound.ratio.ratio.value < at.WORTH_TELLING:
-        return []
-    return [f"No change to malloc that was tried saves more than {_part(bound)} ({bound.arm})."]
-
-
-def _most(facts: Facts) -> list[str]:
-    """What a malloc that costs next to nothing takes, where it gains nothing that matters."""
-    if not facts.priced:
-        return []
-    ratios = [(analyse.cpu(side), side) for side, _, _ in facts.priced]
-    ratio, side = min(ratios, key=lambda each: each[0].ratio.value)
-    most = max(0.0, 1 - ratio.ratio.low)
-    saved = f"at most {units.percent(most)}" if most >= 0.001 else "nothing"
-    return [f"A malloc that costs next to nothing ({side.allocator}) saves {saved} of CPU time."]
-
-
-def _part(bound: Bound) -> str:
-    low, high = 1 - bound.ratio.ratio.high, 1 - bound.ratio.ratio.low
-    name = phrases.METRICS.get(bound.ratio.metric, bound.ratio.metric)
-    value = units.percent(1 - bound.ratio.ratio.value)
-    return f"{value} of its {name} (95 % CI {units.percent_span(low, high)})"
-
-
-def _switched(facts: Facts, side: Side) -> tuple[str, str]:
-    """What to do before the program gets this allocator, and the command for it."""
-    if not facts.is_server:
-        step = f"Run the program under {side.allocator}, on the inputs that matter to you"
-        return f"{step}, before you rely on it.", commands.switched(side, facts.command)
-    how = " ".join(f"{name}={value}" for name, value in preloading(side.provider).items())
-    step = f"Compare it under the loads that matter to you, before you start the server with {how or 'it'}."
-    return step, commands.compare(facts.again, [side])
-
-
-def _gains(facts: Facts) -> list[Ratio]:
-    """What every allocator that pays gains."""
-    comparison = facts.comparison
-    if comparison is None:
-        return []
-    paying = [side for side in facts.compared if judge.pays(side, comparison)]
-    return [won for side in paying if (won := judge.gain(side, comparison))]
-
-
-def _no_gain(facts: Facts) -> str:
-    best = min(facts.compared, key=lambda side: analyse.cpu(side).ratio.low)
-    one = len(facts.compared) == 1
-    names = words.listed([side.allocator for side in facts.compared])
-    who = f"{names} gives no" if one else f"None of {names} gives a"
-    ratio = analyse.cpu(best)
-    nearest = f"{'it' if one else best.allocator}{phrases.effect(best, ratio).removeprefix(best.allocator)}"
-    comparison = facts.comparison
-    assert comparison is not None  # noqa: S101 - something was compared
-    if all(analyse.cpu(side).verdict == "equivalent" for side in facts.compared):
-        return _equivalent(facts, comparison, names, nearest)
-    if slower := judge.slower_elsewhere(ratio, best, comparison.worth):
-        name = phrases.METRICS[slower.metric]
-        return f"{who} gain worth having: {nearest}, but {phrases.change_with_interval(slower.ratio)} {name}."
-    if ratio.ratio.high < 1:
-        return f"{who} gain worth having: {nearest}; a gain this small may vanish with the next build."
-    most = max(0.0, 1 - ratio.ratio.low)
-    limit = f", so it saves {units.percent(most)} at most" if most > 0 else ""
-    return f"{who} gain worth having: {nearest}{limit}."
-
-
-def _equivalent(facts: Facts, comparison: Comparison, names: str, nearest: str) -> str:
-    within = f"equivalent to {comparison.baseline} within {units.percent(comparison.worth)}"
-    return f"In CPU time {names} {'is' if len(facts.compared) == 1 else 'are'} {within}: {nearest}."
-
-
-def _time(facts: Facts) -> list[str]:
-    """The share of time in the allocator, where it was sampled, and what no sample covers."""
-    said = [f"{words.share(facts.share, 'The program')}."] if facts.share else []
-    unsampled = facts.wall.unsampled if facts.wall else None
-    if said and unsampled is not None and unsampled >= at.UNSAMPLED:
-        said.append(f"No sample covers {units.percent(unsampled)} of its CPU time.")
-    return said
-
-
-def _origin(facts: Facts) -> list[str]:
-    """Where allocations come from, where that was recorded."""
-    profile = facts.profile
-    return [origins.origin(profile)] if profile and profile.totals.total_objects else []
-
-
-def _capital(text: str) -> str:
-    """With a capital, unless the first word is a name (an allocator's)."""
-    return text[:1].upper() + text[1:] if text.startswith(("no ", "peak ")) else text
+    return Concluded("inconclusive", [*tried, *say.time(facts), *say.origin(facts)], step, command)

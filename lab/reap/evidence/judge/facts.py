@@ -16,7 +16,7 @@ from reap.evidence.judge.findings import Trials, judged, trials_of
 from reap.evidence.judge.records import Bound, Finding
 from reap.evidence.records import Wall
 from reap.experiment.records import Comparison, Ratio, Side
-from reap.recording.records import Profile, Share
+from reap.recording.records import Pattern, Profile, Share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +148,12 @@ class Facts:
             and found.cause in at.DENIABLE
             and found.weight >= at.LARGE_SHARE
         ]
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """The first way of allocating that a change at one line removes; None where none is known."""
+        seen = self.profile.patterns if self.profile else []
+        return next((each for each in seen if each.kind != "unoptimized"), None)
 
     @property
     def hidden(self) -> str:

@@ -6,6 +6,7 @@ from reap.answer.records import Evidence
 from reap.base.records import Record
 from reap.evidence.analyse.suspicions.records import Cause, Remedy
 from reap.experiment.records import Ratio
+from reap.recording.records import Pattern
 
 Conclusion = Literal[
     "leave it alone",
@@ -59,6 +60,8 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     """Plain words, with the figures and their intervals."""
     findings: list[Finding] = []
     """Proven causes first, then those that were not tried or not decided, then refuted ones."""
+    patterns: list[Pattern] = []
+    """Ways of allocating that the recording shows, and that a change of the program removes."""
     bound: Bound | None = None
     """None where no pair shows what a change to allocation could give."""
     evidence: list[Evidence]

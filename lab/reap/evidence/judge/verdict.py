@@ -48,6 +48,7 @@ def diagnose(
         headline=concluded.headline,
         paragraph=" ".join([*concluded.sentences, *_of_itself(facts), *_of_load(facts)]),
         findings=facts.findings,
+        patterns=profile.patterns if profile else [],
         bound=facts.bound,
         evidence=[
             *(said for each in facts.findings for said in each.statements),

@@ -171,8 +171,8 @@ def _uncached(facts: WallFacts) -> list[Evidence]:
         return []
     elsewhere = counted.freed_elsewhere.value if counted.freed_elsewhere else 0.0
     said = {
-        "aligned": f"{units.percent(counted.aligned / facts.allocations)} of all blocks were requested with an "
-        "alignment, which glibc's thread cache does not serve.",
+        "aligned": f"{units.percent(counted.aligned / facts.allocations)} of all blocks were requested with "
+        "an alignment, which glibc's thread cache does not serve.",
         "elsewhere": f"{units.percent(elsewhere)} of the freed blocks were freed by another thread than the "
         "one that allocated them.",
         "resized": f"The size of a block was changed {units.count(counted.reallocs)} times, which no cache "

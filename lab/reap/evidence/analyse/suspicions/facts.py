@@ -100,7 +100,7 @@ class WallFacts:
 
     @cached_property
     def own_waiting(self) -> float:
-        """The part of time in which threads waited for each other, and no awaited one was in the allocator."""
+        """The part of time in which threads waited for each other, and none of those awaited allocated."""
         waiting, known = self.wall.waiting, self.allocator_lock
         inside = waiting.lock_on_allocator if waiting else None
         part = self.waiting_part("lock") - (known or 0.0)

@@ -1,0 +1,126 @@
+"""Sentences that several conclusions share, each with its figure and interval. Nothing here decides."""
+
+from reap.answer import words
+from reap.answer.commands import preloading
+from reap.base import units
+from reap.compare import analyse, judge, phrases
+from reap.evidence.judge import commands, origins
+from reap.evidence.judge import thresholds as at
+from reap.evidence.judge.facts import Facts
+from reap.evidence.judge.records import Bound
+from reap.experiment.records import Comparison, Ratio, Side
+
+
+def named(facts: Facts, side: Side, won: Ratio) -> str:
+    """A setting, and what the program takes with it."""
+    name = phrases.METRICS.get(won.metric, won.metric)
+    amount = phrases.amount(won.ratio.value, name)
+    return f"{facts.variables(side)} it takes {amount} (95 % CI {phrases.interval(won.ratio)})"
+
+
+def others(facts: Facts) -> list[str]:
+    """Allocators that gain as well as the setting that is advised."""
+    comparison = facts.comparison
+    if comparison is None:
+        return []
+    paying = [side.allocator for side in facts.compared if judge.pays(side, comparison)]
+    if not paying:
+        return []
+    return [
+        f"{words.listed(paying)} {'gains' if len(paying) == 1 else 'gain'} as well, and not clearly more."
+    ]
+
+
+def beyond(facts: Facts, won: Ratio) -> list[str]:
+    """How much more a malloc saves that costs next to nothing, where that is worth telling."""
+    bound = facts.price
+    if bound is None or bound.ratio.metric != won.metric or bound.ratio.ratio.high >= won.ratio.low:
+        return []
+    if won.ratio.value - bound.ratio.ratio.value < at.WORTH_TELLING:
+        return []
+    return [f"No change to malloc that was tried saves more than {part(bound)} ({bound.arm})."]
+
+
+def most(facts: Facts) -> list[str]:
+    """What a malloc that costs next to nothing takes, where it gains nothing that matters."""
+    if not facts.priced:
+        return []
+    ratios = [(analyse.cpu(side), side) for side, _, _ in facts.priced]
+    ratio, side = min(ratios, key=lambda each: each[0].ratio.value)
+    most = max(0.0, 1 - ratio.ratio.low)
+    saved = f"at most {units.percent(most)}" if most >= 0.001 else "nothing"
+    return [f"A malloc that costs next to nothing ({side.allocator}) saves {saved} of CPU time."]
+
+
+def part(bound: Bound) -> str:
+    """What a bound saves: `30 % of its CPU time (95 % CI 29 to 31 %)`."""
+    low, high = 1 - bound.ratio.ratio.high, 1 - bound.ratio.ratio.low
+    name = phrases.METRICS.get(bound.ratio.metric, bound.ratio.metric)
+    value = units.percent(1 - bound.ratio.ratio.value)
+    return f"{value} of its {name} (95 % CI {units.percent_span(low, high)})"
+
+
+def switched(facts: Facts, side: Side) -> tuple[str, str]:
+    """What to do before the program gets this allocator, and the command for it."""
+    if not facts.is_server:
+        step = f"Run the program under {side.allocator}, on the inputs that matter to you"
+        return f"{step}, before you rely on it.", commands.switched(side, facts.command)
+    how = " ".join(f"{name}={value}" for name, value in preloading(side.provider).items())
+    step = f"Compare it under the loads that matter to you, before you start the server with {how or 'it'}."
+    return step, commands.compare(facts.again, [side])
+
+
+def gains(facts: Facts) -> list[Ratio]:
+    """What every allocator that pays gains."""
+    comparison = facts.comparison
+    if comparison is None:
+        return []
+    paying = [side for side in facts.compared if judge.pays(side, comparison)]
+    return [won for side in paying if (won := judge.gain(side, comparison))]
+
+
+def no_gain(facts: Facts) -> str:
+    """That no allocator that was compared gains what matters, with the nearest to it."""
+    best = min(facts.compared, key=lambda side: analyse.cpu(side).ratio.low)
+    one = len(facts.compared) == 1
+    names = words.listed([side.allocator for side in facts.compared])
+    who = f"{names} gives no" if one else f"None of {names} gives a"
+    ratio = analyse.cpu(best)
+    nearest = f"{'it' if one else best.allocator}{phrases.effect(best, ratio).removeprefix(best.allocator)}"
+    comparison = facts.comparison
+    assert comparison is not None  # noqa: S101 - something was compared
+    if all(analyse.cpu(side).verdict == "equivalent" for side in facts.compared):
+        return _equivalent(facts, comparison, names, nearest)
+    if slower := judge.slower_elsewhere(ratio, best, comparison.worth):
+        name = phrases.METRICS[slower.metric]
+        return f"{who} gain worth having: {nearest}, but {phrases.change_with_interval(slower.ratio)} {name}."
+    if ratio.ratio.high < 1:
+        return f"{who} gain worth having: {nearest}; a gain this small may vanish with the next build."
+    most = max(0.0, 1 - ratio.ratio.low)
+    limit = f", so it saves {units.percent(most)} at most" if most > 0 else ""
+    return f"{who} gain worth having: {nearest}{limit}."
+
+
+def _equivalent(facts: Facts, comparison: Comparison, names: str, nearest: str) -> str:
+    within = f"equivalent to {comparison.baseline} within {units.percent(comparison.worth)}"
+    return f"In CPU time {names} {'is' if len(facts.compared) == 1 else 'are'} {within}: {nearest}."
+
+
+def time(facts: Facts) -> list[str]:
+    """The share of time in the allocator, where it was sampled, and what no sample covers."""
+    said = [f"{words.share(facts.share, 'The program')}."] if facts.share else []
+    unsampled = facts.wall.unsampled if facts.wall else None
+    if said and unsampled is not None and unsampled >= at.UNSAMPLED:
+        said.append(f"No sample covers {units.percent(unsampled)} of its CPU time.")
+    return said
+
+
+def origin(facts: Facts) -> list[str]:
+    """Where allocations come from, where that was recorded."""
+    profile = facts.profile
+    return [origins.origin(profile)] if profile and profile.totals.total_objects else []
+
+
+def capital(text: str) -> str:
+    """With a capital, unless the first word is a name (an allocator's)."""
+    return text[:1].upper() + text[1:] if text.startswith(("no ", "peak ")) else text
