@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from reap.allocators import price
 from reap.answer import words
 from reap.answer.commands import preloading, with_variables
 from reap.base import units
@@ -11,6 +12,7 @@ from reap.compare import thresholds as comparing
 from reap.evidence.judge import commands, origins, untrusted
 from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.facts import Facts
+from reap.evidence.judge.findings import preloaded
 from reap.evidence.judge.records import Bound
 from reap.evidence.judge.records import Conclusion as Headline
 from reap.experiment.records import Comparison, Ratio, Side
@@ -34,7 +36,7 @@ def nothing_measured(facts: Facts) -> Concluded:
         "inconclusive",
         [
             "Nothing was measured that could show whether allocation slows this program down.",
-            *untrusted.sentences(facts),
+            *untrusted.sentences(facts.comparison),
         ],
         "See what this machine can measure, then run it again.",
         "reap doctor",
@@ -148,7 +150,7 @@ def change_for_memory(facts: Facts) -> Concluded:
     """A trial leaves much less memory, at whatever it costs in time, which is said."""
     assert facts.smaller is not None  # noqa: S101 - the rule applies only then
     _, side = facts.smaller
-    setting = not side.provider or "libc" in side.provider
+    setting = facts.is_setting(side)
     return Concluded(
         "change a setting" if setting else "switch the allocator",
         [f"Less memory stays resident: {phrases.resident(side)}."],
@@ -159,30 +161,24 @@ def change_for_memory(facts: Facts) -> Concluded:
 
 def bad_trade(facts: Facts) -> Concluded:
     """There is a gain, and it costs too much memory."""
-    side, comparison = facts.unpaid, facts.comparison
-    assert side is not None and comparison is not None  # noqa: S101, PT018 - the rule applies only then
-    won = judge.gain(side, comparison)
-    assert won is not None  # noqa: S101 - its standing says so
+    side = facts.unpaid
+    assert side is not None  # noqa: S101 - the rule applies only then
     return Concluded(
         "leave it alone",
-        [
-            f"The gain is not worth its price: {phrases.effect(side, won)}, but {phrases.memory(side)}.",
-            *_time(facts),
-            *_origin(facts),
-        ],
+        [_worth_nothing(facts), *_time(facts), *_origin(facts)],
         f"Where memory is plentiful and time is not, {side.allocator} may still be right for you.",
         _switched(facts, side)[1],
     )
 
 
 def allocate_less(facts: Facts) -> Concluded:
-    """A malloc that costs next to nothing gains, and no allocator that exists does."""
+    """A malloc that costs next to nothing gains, and no allocator that exists is worth its price."""
     profile, bound = facts.profile, facts.price
     assert bound is not None  # noqa: S101 - the rule applies only then
     sentences = [
-        f"Allocation costs this program {_part(bound)}: a malloc that costs next to nothing saves that.",
-        *([_no_gain(facts)] if facts.settled else []),
-        "What is left is to allocate less.",
+        f"Allocation costs this program {_part(bound)}: it takes that much less with {preloaded(bound.arm)}.",
+        *([_worth_nothing(facts)] if facts.decided else untrusted.sentences(facts.comparison)),
+        "What is left is to allocate less." if facts.decided else "Allocating less would save it.",
         *_time(facts),
         *_origin(facts),
     ]
@@ -221,7 +217,7 @@ def wide_intervals(facts: Facts) -> Concluded:
         sentences.append("The budget ended before all rounds were run.")
     needed = judge.rounds_needed(least, comparison)
     step = phrases.more_rounds(needed, comparison)
-    command = commands.compare(facts.again, facts.open_arms, needed) if needed else "reap doctor"
+    command = _more(facts, needed) if needed else "reap doctor"
     return Concluded("inconclusive", [*sentences, *_time(facts), *_origin(facts)], step, command)
 
 
@@ -244,12 +240,12 @@ def small_budget(facts: Facts) -> Concluded:
 
 
 def untried(facts: Facts) -> Concluded:
-    """No malloc gains, and a suspicion that would be worth much was not tried."""
+    """No malloc gains what it is worth, and a suspicion that would be worth much was not tried."""
     first = facts.untried[0]
     step = next((f"{each.name}: {each.note}" for each in first.by_hand), "")
     return Concluded(
         "inconclusive",
-        [_no_gain(facts), *_time(facts), *_origin(facts)],
+        [_worth_nothing(facts), *_time(facts), *_origin(facts)],
         f"Try by hand: {step}." if step else "Give it more time with --budget.",
         commands.run(facts.again) if not step else "",
     )
@@ -283,7 +279,7 @@ def not_compared(facts: Facts) -> Concluded:
     """Allocation may matter; no remedy has been tried."""
     if facts.comparison:
         tried, step, command = (
-            untrusted.sentences(facts),
+            untrusted.sentences(facts.comparison),
             "See which allocators this machine has.",
             "reap doctor",
         )
@@ -313,8 +309,8 @@ def _others(facts: Facts) -> list[str]:
 
 
 def _beyond(facts: Facts, won: Ratio) -> list[str]:
-    """How much more a malloc saves that costs next to nothing, where that is worth telling."""
-    bound = facts.price
+    """How much more the best of all arms saves, where that is worth telling."""
+    bound = facts.bound
     if bound is None or bound.ratio.metric != won.metric or bound.ratio.ratio.high >= won.ratio.low:
         return []
     if won.ratio.value - bound.ratio.ratio.value < at.WORTH_TELLING:
@@ -324,9 +320,9 @@ def _beyond(facts: Facts, won: Ratio) -> list[str]:
 
 def _most(facts: Facts) -> list[str]:
     """What a malloc that costs next to nothing takes, where it gains nothing that matters."""
-    if not facts.priced:
+    ratios = [(analyse.cpu(side), side) for side, _, _ in facts.priced if price.is_whole(side.allocator)]
+    if not ratios:
         return []
-    ratios = [(analyse.cpu(side), side) for side, _, _ in facts.priced]
     ratio, side = min(ratios, key=lambda each: each[0].ratio.value)
     most = max(0.0, 1 - ratio.ratio.low)
     saved = f"at most {units.percent(most)}" if most >= 0.001 else "nothing"
@@ -357,6 +353,22 @@ def _gains(facts: Facts) -> list[Ratio]:
         return []
     paying = [side for side in facts.compared if judge.pays(side, comparison)]
     return [won for side in paying if (won := judge.gain(side, comparison))]
+
+
+def _more(facts: Facts, rounds: int) -> str:
+    """The command that runs so many rounds of what is not decided; only `reap run` prices allocation."""
+    if any(price.is_price(side.allocator) for side in facts.open_arms):
+        return commands.run(facts.again, runs=rounds)
+    return commands.compare(facts.again, facts.open_arms, rounds)
+
+
+def _worth_nothing(facts: Facts) -> str:
+    """That no allocator gains, or none what its memory is worth."""
+    side, comparison = facts.unpaid, facts.comparison
+    won = judge.gain(side, comparison) if side and comparison else None
+    if side is None or won is None:
+        return _no_gain(facts)
+    return f"The gain is not worth its price: {phrases.effect(side, won)}, but {phrases.memory(side)}."
 
 
 def _no_gain(facts: Facts) -> str:
