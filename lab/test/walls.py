@@ -75,6 +75,7 @@ THRASHED = Faults(minor=360_000, samples=900, by_cause={"heap": 500, "allocator"
 
 WALLS: dict[str, Wall] = {
     "tcache overflow": wall_of(0.6, counted=counted(30_000_000)),
+    "large blocks": wall_of(0.6, counted=counted(30_000_000, 4096)),
     "arena lock": wall_of(
         0.35,
         counted=counted(8_000_000, 2048),
@@ -126,10 +127,9 @@ WALLS: dict[str, Wall] = {
     "garbage collection": wall_of(
         0.04, collections=[Collector(kind="cpython", count=1800, pause_seconds=1.3, cpu_seconds=1.3)]
     ),
-    "parsing": wall_of(
-        0.01,
-        hot=[hot("parse_string", 900), hot("parse_document", 400), hot("main", 100)],
-        requests=Requests(unit="read", count=5000, allocations=10_000, per_request=2.0),
+    "kernel input and output": changed(
+        wall_of(0.01, requests=Requests(unit="read", count=5000, allocations=10_000, per_request=2.0)),
+        owners={"allocator": 20, "kernel_io": 1200, "other": 780},
     ),
     "a lock of its own": wall_of(
         0.0,
@@ -145,6 +145,8 @@ WALLS: dict[str, Wall] = {
         0.0, cpu_seconds=0.04, samples=40, waiting=Waiting(network=1.9, allocator_lock=0.0, polls=1000)
     ),
     "nothing": wall_of(0.002, counted=counted(100)),
-    "inconclusive": wall_of(0.3, samples=60),
+    "few samples": wall_of(0.3, samples=60),
 }
-"""By the cause that each must be judged to have."""
+"""By the cause that each must be suspected of; QUIET names those that point to none."""
+
+QUIET = frozenset({"nothing", "few samples"})

@@ -9,6 +9,11 @@ CAUSES = ("placed", "cache", "arenas")
 """Those that tell causes apart, where something gained."""
 
 
+def is_whole(name: str) -> bool:
+    """Whether an arm of this name is a malloc that costs next to nothing, and not one cost less."""
+    return name in {f"{PREFIX}{FIRST}", f"{PREFIX}{BUMP}"}
+
+
 def is_price(name: str) -> bool:
     """Whether an arm of this name is one of them."""
     return name.startswith(PREFIX)

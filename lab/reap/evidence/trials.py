@@ -37,10 +37,21 @@ BUDGET = 60.0
 """Seconds for the second comparison, where no one says otherwise."""
 
 NO_TIME = "the budget had no time for it: --budget allows more"
-"""Why an arm was not tried."""
+"""Why an arm was not tried ..."""
 
-_ORDER = ("glibc", "", "mimalloc", "price: recycle", "jemalloc", "tcmalloc", "price: bump")
-"""In which arms are tried; the empty name stands for any other."""
+TOO_MANY = f"no more than {MOST} arms are tried at once, and others weigh more"
+"""... or this ..."""
+
+NOT_PRELOADED = (
+    "it takes a cost of glibc's malloc away, which does not serve this program or cannot be replaced"
+)
+"""... or this, of a preload made for a price ..."""
+
+ONE_THREAD = "one thread waits for no other"
+"""... or this, of an arena for each thread."""
+
+_ORDER = ("", "mimalloc", "price: recycle", "jemalloc", "tcmalloc", "price: bump")
+"""In which arms are tried after the baseline; the empty name stands for any other."""
 
 _SEPARATORS = {"GLIBC_TUNABLES": ":", "MALLOC_CONF": ",", "GODEBUG": ",", "NODE_OPTIONS": " "}
 """Variables that hold several words, of which the last counts."""
@@ -58,12 +69,16 @@ class Plan(Record):
 
 
 def first(allocators: Sequence[Allocator], program: Program) -> list[Allocator]:
-    """The arms of the first comparison: these allocators, and the price where it can be preloaded."""
+    """The arms of the first comparison: these allocators, and the price where it can be preloaded.
+
+    The first of them stays the first: it is the baseline.
+    """
     if program.obstacle or program.brings_malloc:
         return list(allocators)
     # The likeliest to be fastest first: a budget that ends early leaves out the last.
-    arms = [*allocators, _price(price.FIRST)]
-    return sorted(arms, key=lambda arm: _ORDER.index(arm.name) if arm.name in _ORDER else _ORDER.index(""))
+    arms = [*allocators[1:], _price(price.FIRST)]
+    rank = {name: number for number, name in enumerate(_ORDER)}
+    return [*allocators[:1], *sorted(arms, key=lambda arm: rank.get(arm.name, rank[""]))]
 
 
 def affordable(arms: Sequence[Allocator], seconds: float, budget: float | None) -> list[Allocator]:
@@ -99,26 +114,27 @@ def second(
     of_memory: set[str] = set()
     for remedy in (each for suspicion in suspicions for each in suspicion.remedies):
         if remedy.can_be_tried and remedy.name not in arms:
-            found = _arm(remedy, base, held)
+            found = _arm(remedy, base, held, program)
             if isinstance(found, str):
                 missing[remedy.name] = found
             else:
                 arms[remedy.name] = found
                 of_memory |= {remedy.name} if remedy.metric == "resident" else set()
-    if _may_price(program, base) and comparison is not None and _gains(comparison):
-        wanted = list(price.CAUSES)
-    elif _may_price(program, base):
-        known = [name.removeprefix(price.PREFIX) for each in suspicions for name in each.probes]
-        wanted = [name for name in price.CAUSES if name in known]
-    else:
+    known = {name.removeprefix(price.PREFIX) for each in suspicions for name in each.probes}
+    gained = comparison is not None and _gains(comparison)
+    wanted = [name for name in price.CAUSES if gained or name in known]
+    if not _may_price(program, base):
+        missing |= {f"{price.PREFIX}{name}": NOT_PRELOADED for name in wanted}
         wanted = []
-    # A lock that one thread takes is no lock that anybody waits for.
-    wanted = [name for name in wanted if name != "arenas" or wall.threads > 1]
+    if wall.threads <= 1 and "arenas" in wanted:
+        missing[f"{price.PREFIX}arenas"] = ONE_THREAD
+        wanted.remove("arenas")
     if _may_price(program, base) and _may_bump(wall):
         wanted.append(price.BUMP)
     every = [*(_price(name) for name in wanted), *arms.values()]
-    kept = affordable(every, wall.wall_seconds, budget)[:MOST]
-    missing |= {each.name: NO_TIME for each in every if each not in kept}
+    paid = affordable(every, wall.wall_seconds, budget)
+    kept = paid[:MOST]
+    missing |= {each.name: TOO_MANY if each in paid else NO_TIME for each in every if each not in kept}
     return Plan(allocators=kept, resident=any(each.name in of_memory for each in kept), missing=missing)
 
 
@@ -166,8 +182,10 @@ def _price(name: str) -> Allocator:
     return Allocator(name=f"{price.PREFIX}{name}", library=str(native_files.preload(f"price-{name}")))
 
 
-def _arm(remedy: Remedy, base: Allocator, held: Mapping[str, str]) -> Allocator | str:
+def _arm(remedy: Remedy, base: Allocator, held: Mapping[str, str], program: Program) -> Allocator | str:
     """The remedy as an arm, or why it cannot be one."""
+    if remedy.allocator and (program.obstacle or program.brings_malloc):
+        return "its own malloc cannot be replaced by a preload"
     found = catalog.find(remedy.allocator) if remedy.allocator else base
     if not isinstance(found, Allocator):
         return f"not installed: {found.install}"

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
-from reap.evidence.analyse.suspicions.verdict import judge
-from walls import calls, hot, wall_of
+from walls import calls, wall_of
 
+from reap.evidence.analyse.suspicions.suspect import suspect
 from reap.evidence.analyse.turns import Turns, in_turn
 from reap.evidence.records import Waiting
 
@@ -61,38 +60,6 @@ def test_of_several_processes_the_one_whose_threads_wait_most_is_told() -> None:
 
 def test_threads_that_run_in_turn_are_told_of_with_their_number() -> None:
     waits = Waiting(lock=1.5, allocator_lock=0.0, polls=900, turns=4)
-    verdict = judge(wall_of(0.01, calls=calls(others_futex=30_000), waiting=waits))
-    assert verdict.cause == "a lock of its own"
-    assert "4 threads had work, and used the time of one core together" in verdict.evidence[0].statement
-
-
-@pytest.mark.parametrize(
-    ("function", "module", "parses"),
-    [
-        ("", "_json.cpython-311-x86_64-linux-gnu.so", True),
-        ("PyLong_FromString", "python3.11", True),
-        ("____strtod_l_internal", "libc.so.6", True),
-        ("atoi", "libc.so.6", True),
-        ("PyBytes_FromStringAndSize", "python3.11", False),
-        ("handle", "json-server", False),
-        ("creatoidal", "program", False),
-        ("PyArg_ParseTupleAndKeywords", "python3.11", False),
-        ("complex_multiply", "libm.so.6", False),
-        ("ExecSeqScan", "postgres", False),
-        ("yaml_parser_scan_token", "program", True),
-    ],
-)
-def test_text_is_read_by_functions_and_libraries_that_are_called_so(
-    function: str, module: str, parses: bool
-) -> None:
-    reading = msgspec.structs.replace(hot(function, 900, "other"), module=module)
-    assert (judge(wall_of(0.01, hot=[reading])).cause == "parsing") == parses
-
-
-def test_a_program_that_sleeps_is_not_said_to_wait_for_nothing() -> None:
-    """A pipe, a child, a timer, a processor: what it waited for is not known."""
-    asleep = judge(wall_of(0.01, cpu_seconds=0.8, samples=800))
-    assert asleep.cause == "nothing"
-    assert "waits for nothing" not in asleep.paragraph
-    assert "of the time of one core" in asleep.paragraph
-    assert "waits for nothing" in judge(wall_of(0.01)).paragraph
+    (found,) = suspect(wall_of(0.01, calls=calls(others_futex=30_000), waiting=waits))
+    assert found.cause == "a lock of its own"
+    assert "4 threads had work, and used the time of one core together" in found.statements[0].statement

@@ -41,10 +41,11 @@ def record_full(command: list[str]) -> str:
     )
 
 
-def run(again: list[str], budget: str = "") -> str:
-    """Record, compare, judge; within so many seconds, if any are named."""
+def run(again: list[str], *, budget: str = "", runs: int | None = None) -> str:
+    """Record, compare, judge; within so many seconds or in so many rounds, if any are named."""
     within = ["--budget", budget] if budget else []
-    return shlex.join(["reap", "run", *within, *again])
+    rounds = ["--runs", str(runs)] if runs is not None else []
+    return shlex.join(["reap", "run", *within, *rounds, *again])
 
 
 def resident(variables: Mapping[str, str], library: str, command: list[str]) -> str:

@@ -12,6 +12,7 @@ from reap.evidence.judge import commands, origins, untrusted
 from reap.evidence.judge import sentences as say
 from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.facts import Facts
+from reap.evidence.judge.findings import preloaded
 from reap.evidence.judge.records import Conclusion as Headline
 
 _LOOK_ELSEWHERE = "Look elsewhere: a CPU profile of the whole program says where its time goes."
@@ -33,7 +34,7 @@ def nothing_measured(facts: Facts) -> Concluded:
         "inconclusive",
         [
             "Nothing was measured that could show whether allocation slows this program down.",
-            *untrusted.sentences(facts),
+            *untrusted.sentences(facts.comparison),
         ],
         "See what this machine can measure, then run it again.",
         "reap doctor",
@@ -147,7 +148,7 @@ def change_for_memory(facts: Facts) -> Concluded:
     """A trial leaves much less memory, at whatever it costs in time, which is said."""
     assert facts.smaller is not None  # noqa: S101 - the rule applies only then
     _, side = facts.smaller
-    setting = not side.provider or "libc" in side.provider
+    setting = facts.is_setting(side)
     return Concluded(
         "change a setting" if setting else "switch the allocator",
         [f"Less memory stays resident: {phrases.resident(side)}."],
@@ -158,30 +159,24 @@ def change_for_memory(facts: Facts) -> Concluded:
 
 def bad_trade(facts: Facts) -> Concluded:
     """There is a gain, and it costs too much memory."""
-    side, comparison = facts.unpaid, facts.comparison
-    assert side is not None and comparison is not None  # noqa: S101, PT018 - the rule applies only then
-    won = judge.gain(side, comparison)
-    assert won is not None  # noqa: S101 - its standing says so
+    side = facts.unpaid
+    assert side is not None  # noqa: S101 - the rule applies only then
     return Concluded(
         "leave it alone",
-        [
-            f"The gain is not worth its price: {phrases.effect(side, won)}, but {phrases.memory(side)}.",
-            *say.time(facts),
-            *say.origin(facts),
-        ],
+        [say.worth_nothing(facts), *say.time(facts), *say.origin(facts)],
         f"Where memory is plentiful and time is not, {side.allocator} may still be right for you.",
         say.switched(facts, side)[1],
     )
 
 
 def allocate_less(facts: Facts) -> Concluded:
-    """A malloc that costs next to nothing gains, and no allocator that exists does."""
+    """A malloc that costs next to nothing gains, and no allocator that exists is worth its price."""
     profile, bound = facts.profile, facts.price
     assert bound is not None  # noqa: S101 - the rule applies only then
     sentences = [
-        f"Allocation costs this program {say.part(bound)}: a malloc that costs next to nothing saves that.",
-        *([say.no_gain(facts)] if facts.settled else []),
-        "What is left is to allocate less.",
+        f"Allocation costs this program {say.part(bound)}: it takes so much less with {preloaded(bound.arm)}.",
+        *([say.worth_nothing(facts)] if facts.decided else untrusted.sentences(facts.comparison)),
+        "What is left is to allocate less." if facts.decided else "Allocating less would save it.",
         *say.time(facts),
         *say.origin(facts),
     ]
@@ -223,7 +218,7 @@ def wide_intervals(facts: Facts) -> Concluded:
         sentences.append("The budget ended before all rounds were run.")
     needed = judge.rounds_needed(least, comparison)
     step = phrases.more_rounds(needed, comparison)
-    command = commands.compare(facts.again, facts.open_arms, needed) if needed else "reap doctor"
+    command = say.more(facts, needed) if needed else "reap doctor"
     return Concluded("inconclusive", [*sentences, *say.time(facts), *say.origin(facts)], step, command)
 
 
@@ -246,12 +241,12 @@ def small_budget(facts: Facts) -> Concluded:
 
 
 def untried(facts: Facts) -> Concluded:
-    """No malloc gains, and a suspicion that would be worth much was not tried."""
+    """No malloc gains what it is worth, and a suspicion that would be worth much was not tried."""
     first = facts.untried[0]
     step = next((f"{each.name}: {each.note}" for each in first.by_hand), "")
     return Concluded(
         "inconclusive",
-        [say.no_gain(facts), *say.time(facts), *say.origin(facts)],
+        [say.worth_nothing(facts), *say.time(facts), *say.origin(facts)],
         f"Try by hand: {step}." if step else "Give it more time with --budget.",
         commands.run(facts.again) if not step else "",
     )
@@ -285,7 +280,7 @@ def not_compared(facts: Facts) -> Concluded:
     """Allocation may matter; no remedy has been tried."""
     if facts.comparison:
         tried, step, command = (
-            untrusted.sentences(facts),
+            untrusted.sentences(facts.comparison),
             "See which allocators this machine has.",
             "reap doctor",
         )

@@ -98,8 +98,7 @@ class Facts:
         """The setting to make for time, where no allocator gains clearly more."""
         if self.causes is None:
             return None
-        settings = [side for side in self.causes.sides if not price.is_price(side.allocator)]
-        best = judge.pick(settings, self.causes)
+        best = judge.pick([side for side in self.causes.sides if self.is_setting(side)], self.causes)
         won = judge.gain(best, self.causes) if best else None
         rival = judge.gain(self.best, self.comparison) if self.best and self.comparison else None
         if best is None or won is None or (rival is not None and rival.ratio.high < won.ratio.value):
@@ -116,18 +115,23 @@ class Facts:
 
     @cached_property
     def bound(self) -> Bound | None:
-        """The most that a change to allocation gave: of the price and of every allocator compared."""
-        held = [(side, self.comparison) for side in self.compared if self.comparison is not None]
-        every = [*held, *((side, comparison) for side, comparison, _ in self.priced)]
-        ratios = [(_best_time(side, comparison), side) for side, comparison in every]
-        if not self.priced or not ratios:
+        """The most that a change to allocation gave, of every arm; None where the whole was not priced."""
+        if not any(price.is_whole(side.allocator) for side, _, _ in self.priced):
             return None
+        ratios = [
+            (_best_time(side, held), side)
+            for side, held in self.trials.values()
+            if analyse.trusted(side) and not side.itself
+        ]
         ratio, side = min(ratios, key=lambda each: each[0].ratio.value)
         return Bound(arm=side.allocator, ratio=ratio)
 
     @cached_property
     def price(self) -> Bound | None:
-        """The largest gain of a preload that prices allocation; None where none gains."""
+        """The largest gain of a malloc that costs next to nothing, else of one cost less.
+
+        None where none gains.
+        """
         won = [
             (ratio, side)
             for side, comparison, standing in self.priced
@@ -135,7 +139,7 @@ class Facts:
         ]
         if not won:
             return None
-        ratio, side = min(won, key=lambda each: each[0].ratio.value)
+        ratio, side = min(won, key=lambda each: (not price.is_whole(each[1].allocator), each[0].ratio.value))
         return Bound(arm=side.allocator, ratio=ratio)
 
     @cached_property
@@ -160,19 +164,25 @@ class Facts:
         """Why no preload reaches what it allocates, so that no trial says what that costs; or empty."""
         return unreachable(self.wall) if self.wall else ""
 
+    def remedy(self, side: Side) -> Remedy | None:
+        """The remedy that an arm tries; None for any other arm."""
+        remedies = (each for suspicion in self.suspicions for each in suspicion.remedies)
+        return next((each for each in remedies if each.name == side.allocator), None)
+
+    def is_setting(self, side: Side) -> bool:
+        """Whether an arm is the program under the allocator that it has, with other variables."""
+        remedy = self.remedy(side)
+        return remedy is not None and not remedy.allocator
+
     def environment(self, side: Side) -> dict[str, str]:
         """The variables of an arm that is a remedy; empty for any other."""
-        remedy = self._remedy(side)
+        remedy = self.remedy(side)
         return remedy.environment if remedy else {}
 
     def variables(self, side: Side) -> str:
         """The same, as a shell takes them; else what a person writes, or the arm's name."""
-        remedy = self._remedy(side)
+        remedy = self.remedy(side)
         return with_variables(self.environment(side), []) or (remedy and remedy.how) or side.allocator
-
-    def _remedy(self, side: Side) -> Remedy | None:
-        every = (each for suspicion in self.suspicions for each in suspicion.remedies)
-        return next((each for each in every if each.name == side.allocator), None)
 
     @cached_property
     def best_for_memory(self) -> Side | None:
@@ -201,14 +211,23 @@ class Facts:
 
     @property
     def open_arms(self) -> list[Side]:
-        """The same, and the preloads that price allocation."""
-        priced = [side for side, _, standing in self.priced if standing is Standing.INCONCLUSIVE]
+        """The same, and the preloads of the same comparison that price allocation."""
+        priced = [
+            side
+            for side, held, standing in self.priced
+            if standing is Standing.INCONCLUSIVE and held is self.comparison
+        ]
         return [*self.inconclusive, *priced]
+
+    @property
+    def decided(self) -> bool:
+        """Whether allocators were compared, and it is known of each whether it gains."""
+        return bool(self.compared) and not self.inconclusive
 
     @property
     def settled(self) -> bool:
         """Whether allocators were compared and none of them gains anything that matters."""
-        return bool(self.compared) and not self.inconclusive and not self.sides(Standing.GAIN)
+        return self.decided and not self.sides(Standing.GAIN)
 
     @property
     def share(self) -> Share | None:

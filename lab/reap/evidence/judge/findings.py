@@ -8,6 +8,7 @@ from reap.compare import judge, phrases
 from reap.compare.judge import Standing
 from reap.evidence.analyse.suspicions.records import OF_MEMORY, Cause, Remedy, Suspicion
 from reap.evidence.judge.records import Finding, Status
+from reap.evidence.judge.untrusted import why_not
 from reap.experiment.records import Comparison, Ratio, Side
 
 WORDS: dict[Cause, str] = {
@@ -129,12 +130,15 @@ def _said(suspicion: Suspicion, status: Status, side: Side, ratio: Ratio) -> Fin
     )
 
 
+def preloaded(arm: str) -> str:
+    """What the program runs with in this arm: what a preload does, or the name of an allocator or setting."""
+    name = arm.removeprefix(price.PREFIX) if price.is_price(arm) else ""
+    return _PRELOADED.get(name, f'"{arm}"')
+
+
 def _with(side: Side) -> str:
     """What the program ran with, when the cause was taken away."""
-    if not price.is_price(side.allocator):
-        return f'with "{side.allocator}"'
-    name = side.allocator.removeprefix(price.PREFIX)
-    return f"with {_PRELOADED.get(name, side.allocator)}"
+    return f"with {preloaded(side.allocator)}"
 
 
 def _amount(ratio: Ratio) -> str:
@@ -156,8 +160,7 @@ def _why(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> str:
         return "No change from outside takes it away."
     untrusted = [ran[name][0] for name in suspicion.arms if name in ran]
     if untrusted:
-        side = untrusted[0]
-        return f"{side.allocator}: {side.problem.rstrip('.') or 'its figures cannot be trusted'}."
+        return f"{untrusted[0].allocator}: {why_not(untrusted[0])}."
     reasons = [f"{name}: {missing[name]}" for name in suspicion.arms if name in missing]
     return f"{'; '.join(dict.fromkeys(reasons))}." if reasons else "No trial was run."
 

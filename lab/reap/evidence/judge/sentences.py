@@ -1,5 +1,6 @@
 """Sentences that several conclusions share, each with its figure and interval. Nothing here decides."""
 
+from reap.allocators import price
 from reap.answer import words
 from reap.answer.commands import preloading
 from reap.base import units
@@ -32,8 +33,8 @@ def others(facts: Facts) -> list[str]:
 
 
 def beyond(facts: Facts, won: Ratio) -> list[str]:
-    """How much more a malloc saves that costs next to nothing, where that is worth telling."""
-    bound = facts.price
+    """How much more the best of all arms saves, where that is worth telling."""
+    bound = facts.bound
     if bound is None or bound.ratio.metric != won.metric or bound.ratio.ratio.high >= won.ratio.low:
         return []
     if won.ratio.value - bound.ratio.ratio.value < at.WORTH_TELLING:
@@ -43,9 +44,9 @@ def beyond(facts: Facts, won: Ratio) -> list[str]:
 
 def most(facts: Facts) -> list[str]:
     """What a malloc that costs next to nothing takes, where it gains nothing that matters."""
-    if not facts.priced:
+    ratios = [(analyse.cpu(side), side) for side, _, _ in facts.priced if price.is_whole(side.allocator)]
+    if not ratios:
         return []
-    ratios = [(analyse.cpu(side), side) for side, _, _ in facts.priced]
     ratio, side = min(ratios, key=lambda each: each[0].ratio.value)
     most = max(0.0, 1 - ratio.ratio.low)
     saved = f"at most {units.percent(most)}" if most >= 0.001 else "nothing"
@@ -77,6 +78,22 @@ def gains(facts: Facts) -> list[Ratio]:
         return []
     paying = [side for side in facts.compared if judge.pays(side, comparison)]
     return [won for side in paying if (won := judge.gain(side, comparison))]
+
+
+def more(facts: Facts, rounds: int) -> str:
+    """The command that runs so many rounds of what is not decided; only `reap run` prices allocation."""
+    if any(price.is_price(side.allocator) for side in facts.open_arms):
+        return commands.run(facts.again, runs=rounds)
+    return commands.compare(facts.again, facts.open_arms, rounds)
+
+
+def worth_nothing(facts: Facts) -> str:
+    """That no allocator gains, or none what its memory is worth."""
+    side, comparison = facts.unpaid, facts.comparison
+    won = judge.gain(side, comparison) if side and comparison else None
+    if side is None or won is None:
+        return no_gain(facts)
+    return f"The gain is not worth its price: {phrases.effect(side, won)}, but {phrases.memory(side)}."
 
 
 def no_gain(facts: Facts) -> str:

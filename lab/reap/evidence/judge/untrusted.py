@@ -1,7 +1,7 @@
 """Why the figures of an allocator that was tried say nothing of another allocator."""
 
-from reap.evidence.judge.facts import Facts
-from reap.experiment.records import Side
+from reap.allocators import price
+from reap.experiment.records import Comparison, Side
 
 
 def why_not(side: Side) -> str:
@@ -19,9 +19,12 @@ def why_not(side: Side) -> str:
     return "its CPU time was not measured"
 
 
-def sentences(facts: Facts) -> list[str]:
+def sentences(comparison: Comparison | None) -> list[str]:
     """Why no allocator could be compared, where some were tried."""
-    if facts.comparison is None or not facts.comparison.sides:
+    sides = comparison.sides if comparison else []
+    reasons = "; ".join(
+        f"{side.allocator}: {why_not(side)}" for side in sides if not price.is_price(side.allocator)
+    )
+    if not reasons:
         return []
-    reasons = "; ".join(f"{side.allocator}: {why_not(side)}" for side in facts.comparison.sides)
     return [f"No other allocator could be compared ({reasons}), so it is unknown what would help."]

@@ -1,0 +1,305 @@
+"""Situations of suspicions and trials, and the verdict that each must get."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from lab.test.evidence.suspected import CACHE, PURGING, TRIMMED, of, price, resident, setting
+from samples import comparison_of, profile_of, share_of, side_of
+from walls import WALLS
+
+from reap.evidence.analyse.suspicions.records import Suspicion
+from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.judge.records import Diagnosis
+from reap.evidence.judge.verdict import diagnose
+from reap.evidence.trials import NO_TIME
+from reap.experiment.records import Side
+from reap.recording.records import Profile
+
+COMMAND = ["./server", "it's here"]
+QUOTED = "./server 'it'\"'\"'s here'"
+
+
+def jemalloc(cpu: float = 1.0, half: float = 0.01, **changes: Any) -> Side:
+    return side_of("jemalloc", cpu, half, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What was suspected and tried, and the verdict that it must get."""
+
+    name: str
+    headline: str
+    first: Sequence[Side] | None = ()
+    """The allocators and the price; None where no comparison ran."""
+    second: Sequence[Side] = ()
+    """What tells causes apart."""
+    suspicions: Sequence[Suspicion] = ()
+    missing: dict[str, str] = field(default_factory=dict)
+    irreplaceable: str = ""
+    profile: Profile | None = None
+    says: Sequence[str] = ()
+    never: Sequence[str] = ()
+    command: str | None = None
+
+    def diagnosis(self) -> Diagnosis:
+        """Its verdict."""
+        wall = msgspec.structs.replace(WALLS["nothing"], irreplaceable=self.irreplaceable, share=None)
+        return diagnose(
+            command=COMMAND,
+            profile=self.profile,
+            comparison=None if self.first is None else comparison_of(self.first),
+            causes=comparison_of(self.second) if self.second else None,
+            wall=wall,
+            suspicions=self.suspicions,
+            missing=self.missing,
+        )
+
+
+OVERFLOW, MANY = of("tcache overflow"), of("many allocations")
+FREE = (price("recycle"), price("bump"))
+"""A price of nothing."""
+SETTING = "GLIBC_TUNABLES=glibc.malloc.tcache_count=1000"
+STATIC = "it is statically linked"
+
+CASES = [
+    Case(
+        name="the price gains and no allocator does",
+        headline="allocate less",
+        first=(jemalloc(), price("recycle", 0.7), price("bump", 0.8)),
+        suspicions=(MANY,),
+        says=(
+            "Allocation costs this program 30 % of its CPU time (95 % CI 29.0 to 31.0 %)",
+            "with a malloc that costs next to nothing",
+            "jemalloc gives no gain worth having",
+            "What is left is to allocate less",
+        ),
+    ),
+    Case(
+        name="the price gains, and what an allocator gains is not worth its memory",
+        headline="allocate less",
+        first=(jemalloc(0.94, memory=1.8), price("recycle", 0.7)),
+        says=("30 % of its CPU time", "not worth its price", "What is left is to allocate less"),
+    ),
+    Case(
+        name="the price gains and no allocator could be compared",
+        headline="allocate less",
+        first=(jemalloc(problem="It crashed."), price("recycle", 0.7)),
+        says=("30 % of its CPU time", "(jemalloc: It crashed)"),
+        never=("What is left", "recycle:"),
+    ),
+    Case(
+        name="the price gains, an allocator is not decided",
+        headline="inconclusive",
+        first=(jemalloc(0.95, 0.1), price("recycle", 0.7)),
+    ),
+    Case(
+        name="the price gains less than an allocator",
+        headline="switch the allocator",
+        first=(jemalloc(0.6), price("recycle", 0.7)),
+        says=("jemalloc takes 40 % less CPU time",),
+        never=("saves more than",),
+    ),
+    Case(
+        name="the price gains more than a setting",
+        headline="change a setting",
+        first=(jemalloc(), price("recycle", 0.5)),
+        second=(setting(CACHE, 0.8),),
+        suspicions=(OVERFLOW,),
+        says=("20 % less CPU time", "No change to malloc that was tried saves more than 50 %"),
+        command=f"{SETTING} {QUOTED}",
+    ),
+    Case(
+        name="the price does not gain",
+        headline="leave it alone",
+        first=(jemalloc(), price("recycle", 0.985), price("bump", 0.99)),
+        says=("A malloc that costs next to nothing (price: recycle) saves at most 2.5 % of CPU time.",),
+    ),
+    Case(
+        name="the price is slower",
+        headline="leave it alone",
+        first=(jemalloc(), price("recycle", 1.1)),
+        says=("saves nothing of CPU time",),
+    ),
+    Case(
+        name="one cost was taken away, and not the whole",
+        headline="leave it alone",
+        first=(jemalloc(),),
+        second=(price("cache"),),
+        says=("What allocation costs in all was not measured.",),
+        never=("costs next to nothing",),
+    ),
+    Case(
+        name="the price is not decided",
+        headline="inconclusive",
+        first=(jemalloc(), price("recycle", 0.96, 0.06)),
+        command=f"reap run --runs 40 -- {QUOTED}",
+    ),
+    Case(
+        name="a setting gains",
+        headline="change a setting",
+        first=(jemalloc(), *FREE),
+        second=(price("cache", 0.82), setting(CACHE, 0.8)),
+        suspicions=(OVERFLOW,),
+        says=(f"with {SETTING} it takes 20 % less CPU time (95 % CI 19.0 to 21.0 % less)",),
+        command=f"{SETTING} {QUOTED}",
+    ),
+    Case(
+        name="a setting gains about as much as an allocator",
+        headline="change a setting",
+        first=(jemalloc(0.795),),
+        second=(setting(CACHE, 0.8),),
+        suspicions=(OVERFLOW,),
+        says=("jemalloc gains as well, and not clearly more",),
+        command=f"{SETTING} {QUOTED}",
+    ),
+    Case(
+        name="an allocator gains clearly more than a setting",
+        headline="switch the allocator",
+        first=(jemalloc(0.7),),
+        second=(setting(CACHE, 0.8),),
+        suspicions=(OVERFLOW,),
+        says=("jemalloc takes 30 % less CPU time",),
+    ),
+    Case(
+        name="the setting of a memory remedy's allocator is no setting",
+        headline="leave it alone",
+        first=(jemalloc(), *FREE),
+        second=(resident(side_of(PURGING, 0.8), 1.0),),
+        suspicions=(of("pin at the top"),),
+        command=f"reap run -- {QUOTED}",
+    ),
+    Case(
+        name="a preload gains and no setting does",
+        headline="allocate less",
+        first=(jemalloc(), *FREE),
+        second=(price("placed", 0.8),),
+        says=("20 % of its CPU time", "with blocks packed by size, at glibc's cost"),
+        never=("costs next to nothing",),
+    ),
+    Case(
+        name="less memory by another allocator",
+        headline="switch the allocator",
+        first=(jemalloc(), *FREE),
+        second=(resident(side_of(PURGING, 1.2), 0.4), resident(setting(TRIMMED), 1.0)),
+        suspicions=(of("pin at the top"),),
+        says=("60 % less memory late in the run",),
+    ),
+    Case(
+        name="less memory by a setting",
+        headline="change a setting",
+        first=(jemalloc(), *FREE),
+        second=(resident(setting(TRIMMED), 0.4),),
+        suspicions=(of("pin at the top"),),
+        says=("60 % less memory late in the run", "Set GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072"),
+        command=f"GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072 reap rss -- {QUOTED}",
+    ),
+    Case(
+        name="less memory by a setting of the allocator that it has",
+        headline="change a setting",
+        first=(side_of("mimalloc"), *FREE),
+        second=(resident(setting("give pages back at once", provider="/usr/lib/libjemalloc.so.2"), 0.4),),
+        suspicions=(of("lazy free"),),
+        command=f"MALLOC_CONF=muzzy_decay_ms:0 reap rss -- {QUOTED}",
+    ),
+    Case(
+        name="an allocator that cannot be replaced",
+        headline="inconclusive",
+        first=None,
+        irreplaceable=STATIC,
+        says=("cannot be tried from outside: it is statically linked",),
+    ),
+    Case(
+        name="an allocator that cannot be replaced, and that no samples found",
+        headline="inconclusive",
+        first=None,
+        irreplaceable=STATIC,
+        profile=profile_of(objects=0),
+    ),
+    Case(
+        name="an allocator that is linked in, so that no preload served the program",
+        headline="inconclusive",
+        first=(jemalloc(verified=False), price("recycle", verified=False)),
+        irreplaceable="it brings jemalloc",
+        says=("it brings jemalloc",),
+    ),
+    Case(
+        name="a setting of a program that cannot be entered",
+        headline="change a setting",
+        first=None,
+        second=(setting("collect less often", 0.7),),
+        suspicions=(
+            msgspec.structs.replace(
+                of("garbage collection"),
+                remedies=suspect(
+                    msgspec.structs.replace(
+                        WALLS["garbage collection"],
+                        collections=[
+                            msgspec.structs.replace(WALLS["garbage collection"].collections[0], kind="go")
+                        ],
+                    )
+                )[0].remedies,
+            ),
+        ),
+        irreplaceable=STATIC,
+        command=f"GOGC=400 {QUOTED}",
+    ),
+    Case(
+        name="a heavy suspicion that was not tried",
+        headline="inconclusive",
+        first=(jemalloc(), *FREE),
+        suspicions=(of("page faults"),),
+        missing={"huge pages": NO_TIME},
+        says=("Try by hand: reuse the buffer",),
+    ),
+    Case(
+        name="a heavy suspicion that was tried in too much noise",
+        headline="inconclusive",
+        first=(jemalloc(), *FREE),
+        second=(setting("huge pages", 0.97, 0.2),),
+        suspicions=(of("page faults"),),
+    ),
+    Case(
+        name="a heavy suspicion that was not tried, beside a bad trade",
+        headline="inconclusive",
+        first=(jemalloc(0.95, memory=1.6), *FREE),
+        suspicions=(of("page faults"),),
+        says=("not worth its price",),
+    ),
+    Case(
+        name="a heavy suspicion that was not tried, of a program that never called malloc",
+        headline="inconclusive",
+        first=(jemalloc(), *FREE),
+        profile=profile_of(objects=0),
+        suspicions=(of("garbage collection"),),
+    ),
+    Case(
+        name="a heavy suspicion that was refuted",
+        headline="leave it alone",
+        first=(jemalloc(), *FREE),
+        second=(setting("huge pages"), setting("keep freed memory, map no block")),
+        suspicions=(of("page faults"),),
+    ),
+    Case(
+        name="a light suspicion that was not tried",
+        headline="leave it alone",
+        first=(jemalloc(), *FREE),
+        suspicions=(of("page faults", weight=0.12),),
+    ),
+    Case(
+        name="a heavy suspicion of what no allocator changes",
+        headline="leave it alone",
+        first=(jemalloc(), *FREE),
+        suspicions=(of("disk"), of("kernel input and output"), of("a lock of its own")),
+    ),
+    Case(
+        name="nothing was tried",
+        headline="inconclusive",
+        first=None,
+        suspicions=(OVERFLOW,),
+        profile=profile_of(share=share_of(0.3)),
+        says=("Nothing was tried",),
+        command=f"reap run -- {QUOTED}",
+    ),
+]

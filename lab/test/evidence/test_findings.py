@@ -1,0 +1,237 @@
+"""Findings: what a trial says of each suspicion, in a status, a sentence and what was measured."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from any_records import ANY, comparisons
+from hypothesis import given
+from hypothesis import strategies as st
+from lab.test.evidence.suspected import CACHE, PURGING, TRIMMED, of, price, resident, setting
+from samples import comparison_of, ratio_of, side_of
+from walls import QUIET, WALLS
+
+from reap.compare import judge
+from reap.evidence.analyse.suspicions.records import Cause, Suspicion
+from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.judge.findings import WORDS, judged, trials_of
+from reap.evidence.judge.records import Diagnosis, Finding
+from reap.evidence.trials import NO_TIME
+from reap.experiment.records import Comparison, Side
+
+OVERFLOW = of("tcache overflow")
+PIN = of("pin at the top")
+BY_HAND = ["a region for each request", "materialise less"]
+
+
+def found(
+    suspicion: Suspicion, *sides: Side, missing: dict[str, str] | None = None, **changes: Any
+) -> Finding:
+    """The only finding."""
+    comparison = comparison_of(sides, **changes)
+    (only,) = judged([suspicion], trials_of([comparison]), missing or {})
+    return only
+
+
+def test_a_cause_that_was_taken_away_with_a_gain_is_proven() -> None:
+    held = found(OVERFLOW, price("cache", 0.7))
+    assert (held.cause, held.status, held.trial) == ("tcache overflow", "proven", "price: cache")
+    assert held.gain == price("cache", 0.7).ratios["cpu"]
+    assert held.sentence == (
+        "Proven: the per-thread cache of freed blocks overflows, so malloc takes its slow path. "
+        "With a thread cache that never overflows it takes 30 % less CPU time (95 % CI 29.0 to 31.0 % less)."
+    )
+    assert held.weight == OVERFLOW.weight
+    assert held.statements == OVERFLOW.statements
+    assert [each.name for each in held.by_hand] == BY_HAND
+
+
+def test_the_largest_gain_is_told() -> None:
+    held = found(OVERFLOW, price("cache", 0.8), setting(CACHE, 0.6))
+    assert (held.status, held.trial) == ("proven", CACHE)
+    assert f'"{CACHE}"' in held.sentence
+    assert "40 % less CPU time" in held.sentence
+
+
+def test_one_gain_of_two_trials_proves() -> None:
+    held = found(OVERFLOW, price("cache", 0.8), setting(CACHE, 1.0))
+    assert (held.status, held.trial) == ("proven", "price: cache")
+
+
+def test_a_cause_that_was_taken_away_without_a_gain_is_refuted() -> None:
+    held = found(OVERFLOW, price("cache", 0.99), setting(CACHE, 1.02))
+    assert (held.status, held.trial) == ("refuted", "price: cache")
+    assert held.sentence.startswith("Refuted: the per-thread cache")
+    assert "1.0 % less CPU time" in held.sentence
+    assert [each.name for each in held.by_hand] == BY_HAND
+
+
+@pytest.mark.parametrize(
+    ("half", "changes", "noise"),
+    [
+        pytest.param(0.2, {}, 0.006, id="a wide interval"),
+        pytest.param(0.01, {"rounds": 3}, 0.006, id="few rounds"),
+        pytest.param(0.02, {}, 0.3, id="within the noise"),
+    ],
+)
+def test_a_trial_that_does_not_decide_says_so(half: float, changes: dict[str, Any], noise: float) -> None:
+    held = found(OVERFLOW, setting(CACHE, 0.9, half, **changes), noise=noise)
+    assert (held.status, held.trial) == ("inconclusive", CACHE)
+    assert held.sentence.startswith("Not decided: ")
+    assert "So far, " in held.sentence
+
+
+def test_one_trial_that_is_not_decided_refutes_nothing() -> None:
+    held = found(OVERFLOW, price("cache", 1.0), setting(CACHE, 0.97, 0.2))
+    assert held.status == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("side", "why"),
+    [
+        (setting(CACHE, 0.5, problem="It crashed."), f"{CACHE}: It crashed."),
+        (setting(CACHE, 0.5, same_output=False), f"{CACHE}: the program's output was different under it."),
+        (setting(CACHE, 0.5, same_exit=False), "the program exited with a different status"),
+        (setting(CACHE, 0.5, verified=False), "malloc did not come from it"),
+    ],
+    ids=["a problem", "other output", "other status", "not verified"],
+)
+def test_figures_that_cannot_be_trusted_are_no_trial(side: Side, why: str) -> None:
+    held = found(OVERFLOW, side)
+    assert (held.status, held.trial, held.gain) == ("not tried", "", None)
+    assert why in held.sentence
+    assert "50 %" not in held.sentence
+
+
+def test_what_was_not_tried_says_why() -> None:
+    missing = {"price: cache": NO_TIME, CACHE: NO_TIME}
+    said = found(OVERFLOW, missing=missing).sentence
+    assert said.startswith("Suspected, not tried: the per-thread cache")
+    assert "(60 % of its time)" in said
+    assert f"price: cache: {NO_TIME}; {CACHE}: {NO_TIME}." in said
+    assert (
+        "not installed: install jemalloc"
+        in found(PIN, missing={PURGING: "not installed: install jemalloc"}).sentence
+    )
+    assert "(97 % of its memory)" in found(PIN).sentence
+    assert found(OVERFLOW).sentence.endswith("No trial was run.")
+    assert found(of("disk")).sentence.endswith("No change from outside takes it away.")
+
+
+@pytest.mark.parametrize("cause", sorted(WALLS.keys() - QUIET))
+def test_what_no_trial_proves_is_said_in_words_of_its_own(cause: Cause) -> None:
+    held = found(of(cause))
+    assert held.status == "not tried"
+    assert WORDS[cause] in held.sentence
+    assert "Proven" not in held.sentence
+
+
+def test_memory_is_judged_by_memory() -> None:
+    """What a remedy costs in time is told elsewhere; less time is no proof of a cause of memory."""
+    won = found(PIN, resident(setting(PURGING, 1.2), 0.4), resident(setting(TRIMMED), 1.0))
+    assert (won.status, won.trial) == ("proven", PURGING)
+    assert "60 % less memory late in the run" in won.sentence
+    faster = found(PIN, resident(setting(PURGING, 0.5), 1.0), resident(setting(TRIMMED), 0.95))
+    assert faster.status == "refuted"
+    assert "memory late in the run" in faster.sentence
+    assert found(PIN, resident(setting(TRIMMED), 0.8, 0.3)).status == "inconclusive"
+    unseen = found(PIN, setting(TRIMMED, 0.5))
+    assert unseen.status == "not tried"
+
+
+def test_memory_within_the_noise_is_not_decided() -> None:
+    """It is less, and no less than the program by itself at times."""
+    sides = [resident(setting(PURGING), 1.0), resident(setting(TRIMMED), 0.7)]
+    strays = {metric: ratio_of(metric, 1.0, 0.9) for metric in judge.RESIDENT}
+    noisy = msgspec.structs.replace(comparison_of(sides), noise=strays)
+    (held,) = judged([PIN], trials_of([noisy]), {})
+    assert held.status == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("arm", "cause"), [("placed", "placement"), ("cache", "tcache overflow"), ("arenas", "arena lock")]
+)
+def test_a_preload_proves_what_nothing_pointed_to(arm: str, cause: Cause) -> None:
+    def shown(cpu: float, **changes: Any) -> list[Finding]:
+        return judged([], trials_of([comparison_of([price(arm, cpu, **changes)])]), {})
+
+    (held,) = shown(0.8)
+    assert (held.cause, held.status, held.trial) == (cause, "proven", f"price: {arm}")
+    assert held.weight == pytest.approx(0.2)
+    assert "20 % less CPU time" in held.sentence
+    assert shown(0.93) == [], "each preload differs a little from glibc in what it costs"
+    assert shown(0.8, half=0.5) == []
+    assert shown(0.8, same_output=False) == []
+
+
+def test_what_was_suspected_is_not_found_twice() -> None:
+    for cause in ("tcache overflow", "large blocks"):
+        held = found(of(cause), price("cache", 0.7))
+        assert (held.cause, held.status) == (cause, "proven")
+
+
+def test_the_price_of_allocation_shows_no_cause_by_itself() -> None:
+    """That malloc takes time is the conclusion of the verdict, with a bound; a cause is more than that."""
+    assert judged([], trials_of([comparison_of([price("recycle", 0.5), price("bump", 0.6)])]), {}) == []
+
+
+def test_proven_causes_come_first_then_open_ones() -> None:
+    first = comparison_of([price("recycle", 1.0), price("bump", 1.0)])
+    second = comparison_of([setting("huge pages", 0.97, 0.2), setting(CACHE, 0.9), price("placed", 0.6)])
+    suspicions = [of(cause) for cause in ("many allocations", "disk", "page faults", "tcache overflow")]
+    held = judged(suspicions, trials_of([first, None, second]), {})
+    assert [(each.cause, each.status) for each in held] == [
+        ("placement", "proven"),
+        ("tcache overflow", "proven"),
+        ("page faults", "inconclusive"),
+        ("disk", "not tried"),
+        ("many allocations", "refuted"),
+    ]
+    told = Diagnosis(
+        headline="inconclusive", paragraph="x", findings=held, evidence=[], next_step="x", next_command=""
+    ).told
+    assert [each.cause for each in told] == ["placement", "tcache overflow", "page faults"]
+
+
+def test_time_per_request_is_a_server_s_time() -> None:
+    side = setting(CACHE, 1.0)
+    asked = {**side.ratios, "cpu_per_request": ratio_of("cpu_per_request", 0.7)}
+    held = found(OVERFLOW, msgspec.structs.replace(side, ratios=asked))
+    assert held.status == "proven"
+    assert "30 % less CPU time per request" in held.sentence
+
+
+ARMS = sorted({arm for wall in WALLS.values() for each in suspect(wall) for arm in each.arms})
+
+
+@ANY
+@given(
+    comparisons(),
+    st.lists(st.sampled_from([*ARMS, "price: placed", "price: arenas"]), min_size=4, max_size=4),
+    st.lists(st.sampled_from(sorted(WALLS.keys() - QUIET)), unique=True, max_size=5),
+)
+def test_any_trials_are_judged(comparison: Comparison, arms: list[str], suspects: list[str]) -> None:
+    renamed = [
+        msgspec.structs.replace(side, allocator=arm)
+        for side, arm in zip(comparison.sides, arms, strict=False)
+    ]
+    held = msgspec.structs.replace(comparison, sides=renamed)
+    suspicions = [of(cause) for cause in suspects]
+    found_all = judged(suspicions, trials_of([held]), {})
+    assert {each.cause for each in suspicions} <= {each.cause for each in found_all}
+    assert len({each.cause for each in found_all}) == len(found_all)
+    trials = trials_of([held])
+    for each in found_all:
+        assert each.sentence
+        assert (each.status == "not tried") == (each.gain is None) == (each.trial == "")
+        if each.status == "proven":
+            side, within = trials[each.trial]
+            assert each.gain is not None
+            assert each.gain in side.ratios.values()
+            assert each.gain.ratio.high < 1
+            assert judge.standing(side, within) is not judge.Standing.UNTRUSTED
+
+
+def test_an_allocator_that_is_the_baseline_again_refutes_nothing_new() -> None:
+    itself = side_of(CACHE, 0.5, itself=True)
+    assert found(OVERFLOW, itself).status == "refuted"
