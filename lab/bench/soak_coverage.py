@@ -13,7 +13,8 @@ import sys
 import numpy as np
 from scipy.signal import lfilter
 
-from reap.soak.analyse import BLOCKS, slope
+from reap.recording.analyse.trend import slope
+from reap.soak.analyse import BLOCKS
 
 SNAPSHOTS = 2400
 GROWTH = float(2 << 20)

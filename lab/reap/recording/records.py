@@ -85,6 +85,29 @@ class Site(Record):
     """What the site called, where that is a library's function or, from Python, an extension; else empty."""
     callers: list[Caller] = []
     """Of each function the three with the most bytes, from 5 % of the site's on."""
+    grew: Estimate | None = None
+    """Bytes by which what stayed in use from here rose in the second half of the recording, by regression;
+    None where it did not rise steadily to the end, or is not known."""
+
+
+PatternKind = Literal["temporaries", "constant-growth", "growing-pool", "overflowing-resource", "unoptimized"]
+
+
+class Pattern(Record):
+    """A way of allocating that the recording shows, and that a change of the program removes."""
+
+    kind: PatternKind
+    function: str
+    location: str
+    """The line of the program, `file:line`."""
+    via: str
+    """What that line called, as of a site."""
+    figures: dict[str, Estimate]
+    """What it rests on, exact or with its 95 % CI; sizes in bytes, shares from 0 to 1."""
+    statement: str
+    """What the recording shows, a sentence."""
+    advice: str
+    """What to change by hand, a sentence."""
 
 
 class Point(Record):
@@ -267,5 +290,9 @@ class Profile(Record):
     """As `reap record --label` was given them."""
     unrecorded_allocators: list[UnrecordedAllocator] = []
     """What no figure of this recording covers, because its calls do not reach the recorder."""
+    grew: Estimate | None = None
+    """Bytes by which what stayed in use rose in the second half, as of a site."""
+    patterns: list[Pattern] = []
+    """Ways of allocating that a change of the program removes."""
     notes: list[str] = []
     """What a reader must know: problems, truncation, what was not recorded."""

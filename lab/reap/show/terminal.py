@@ -24,6 +24,7 @@ from reap.show.words import (
     coverage_rows,
     estimate,
     lifetime_label,
+    pattern,
     request_rows,
     share_of_all,
     share_text,
@@ -52,6 +53,7 @@ def render(console: Console, profile: Profile, *, callers: bool = False) -> None
     _lifetimes(console, profile)
     _memory(console, profile)
     _sites(console, profile, callers=callers)
+    _patterns(console, profile)
     _calls(console, profile)
     _requests(console, profile)
     _processes(console, profile)
@@ -223,6 +225,16 @@ def _sites(console: Console, profile: Profile, *, callers: bool) -> None:
             where,
         )
     console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _patterns(console: Console, profile: Profile) -> None:
+    if not profile.patterns:
+        return
+    heading(console, "Patterns", "ways of allocating that a change of the program removes")
+    for each in profile.patterns:
+        name, where, said = pattern(each)
+        console.print(Padding(Text(name, style="bold") + Text(f": {where}"), (0, 0, 0, 2)))
+        console.print(Padding(Text(said, style="dim"), (0, 0, 0, 4)))
 
 
 def _part(value: float, whole: float) -> float:

@@ -43,6 +43,8 @@ class ProfileView:
     """A sentence; empty of a recording from outside."""
     figures: list[Figure]
     sites: list[SiteRow]
+    patterns: list[tuple[str, str, str]]
+    """Name, line, and what it is with what to change."""
     requests: list[list[str]]
     latencies: list[list[str]]
     calls: list[tuple[str, str]]
@@ -60,6 +62,7 @@ def view(profile: Profile) -> ProfileView:
         coverage=f"{sentence(profile.coverage)}." if profile.coverage else "",
         figures=figures.of_profile(profile),
         sites=[_site(site, profile) for site in profile.sites],
+        patterns=[words.pattern(each) for each in profile.patterns],
         requests=words.request_rows(profile),
         latencies=_latencies(profile),
         calls=_calls(profile),

@@ -5,7 +5,18 @@ from reap.base import units
 from reap.base.records import Estimate
 from reap.base.text import branches, printable
 from reap.recording.analyse.coverage import sentence
-from reap.recording.records import Attached, Caller, LifetimeBin, PerRequest, Profile, Site, Totals
+from reap.recording.analyse.frames import with_via
+from reap.recording.records import (
+    Attached,
+    Caller,
+    LifetimeBin,
+    Pattern,
+    PatternKind,
+    PerRequest,
+    Profile,
+    Site,
+    Totals,
+)
 
 _FORMS = {"bytes": units.size, "share": units.percent, "count": units.count}
 
@@ -115,6 +126,22 @@ def overview(profile: Profile) -> dict[str, str]:
         "share": units.percent(share.share.value) if share else units.UNKNOWN,
         "most": value(profile.totals.max_bytes, "bytes"),
     }
+
+
+_PATTERNS: dict[PatternKind, str] = {
+    "temporaries": "Temporaries of one line",
+    "constant-growth": "Growth by a constant step",
+    "growing-pool": "A pool that only grows, or a leak",
+    "overflowing-resource": "A memory resource that overflows",
+    "unoptimized": "Compiled without optimisation",
+}
+
+
+def pattern(seen: Pattern) -> tuple[str, str, str]:
+    """The name of a pattern, its line, and what it is with what to change."""
+    where = with_via(f"{seen.function} ({seen.location})", seen.via)
+    said = f"{seen.statement[:1].upper()}{seen.statement[1:]}. To change it: {seen.advice}."
+    return _PATTERNS[seen.kind], printable(where), printable(said)
 
 
 REQUEST_COLUMNS = ("mean", "P50", "P99", "max")

@@ -5,7 +5,7 @@ from samples import msg_replace, profile_of, requests_of, three_answers
 from terminals import flat, printed
 
 from reap.base.records import exactly
-from reap.recording.records import Caller, Point, Share
+from reap.recording.records import Caller, Pattern, Point, Share
 from reap.show.terminal import render
 
 perl, gcc, _ = map(fields_of, three_answers().answers)
@@ -94,6 +94,24 @@ def test_callers_are_printed_when_asked_for() -> None:
     at = next(at for at, line in enumerate(lines) if line.endswith(f"{first.location}, via libx.so"))
     assert lines[at + 1 : at + 4] == ["├ 75 % split (a.c:1)", "│ └ 75 % main (a.c:1)", "└ 25 % join (a.c:1)"]
     assert "└" not in printed(render, profile, 100)
+
+
+def test_patterns_have_their_line_and_what_to_change() -> None:
+    pattern = Pattern(
+        kind="temporaries",
+        function="count\x1b[31m",
+        location="words.cpp:6",
+        via="std::operator+",
+        figures={"share_of_objects": exactly(0.98)},
+        statement="98 % of all objects are temporaries of this line",
+        advice="reuse the buffer",
+    )
+    shown = flat(printed(render, msg_replace(perl.profile, patterns=[pattern]), 100))
+    assert "Temporaries of one line: count" in shown
+    assert "\x1b[31m" not in shown
+    assert "(words.cpp:6), via std::operator+ 98 % of all objects" in shown
+    assert "To change it: reuse the buffer." in shown
+    assert "Patterns" not in flat(printed(render, perl.profile, 100))
 
 
 def test_a_narrow_terminal_has_shorter_bars_and_as_many_lines() -> None:

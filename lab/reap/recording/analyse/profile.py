@@ -1,15 +1,21 @@
 """From a recording to a profile: what `reap show` says."""
 
+from functools import cache
 from typing import Literal
+
+from msgspec.structs import replace
 
 from reap import native
 from reap.base.records import Estimate, exactly
 from reap.recording.analyse import estimates, notes, sizes
 from reap.recording.analyse.coverage import coverage
+from reap.recording.analyse.patterns.basis import Basis
+from reap.recording.analyse.patterns.every import patterns
 from reap.recording.analyse.rates import rates
 from reap.recording.analyse.shares import ENOUGH_SAMPLES
-from reap.recording.analyse.sites import Stack, sites
+from reap.recording.analyse.sites import Stack, folded
 from reap.recording.analyse.unrecorded import unrecorded
+from reap.recording.analyse.usage import usage
 from reap.recording.part import limits_of
 from reap.recording.records import (
     Attached,
@@ -56,7 +62,9 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
     too_few = depth == "triage" and not header.attached and whole.samples < ENOUGH_SAMPLES
     width, moments = recording.timeline()
     resident = max((float(level) for _, level in recording.resident()), default=0.0)
-    return Profile(
+    frames = cache(recording.frames)
+    used, floors, grew = usage(recording, folded(stacks, frames), header)
+    profiled = Profile(
         command=command or next((image.command for image in images if image.command), []),
         depth=depth,
         seconds=header.seconds,
@@ -70,7 +78,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         else [Point(seconds=at, bytes=min(level, size)) for at, level, _ in moments],
         resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
         rates=rates(moments, width, _counted_over(header, objects), whole.samples),
-        sites=[] if too_few else sites(stacks, recording.frames)[:_MOST_SITES],
+        sites=[] if too_few else [each.site for each in used[:_MOST_SITES]],
         calls={name: count for name, count in zip(CALLS, whole.calls, strict=False) if count},
         latencies=[
             Latency(call=CALLS[call], samples=samples, p50=p50, p90=p90, p99=p99, p999=p999)
@@ -84,8 +92,12 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         coverage=coverage(recording, notes.cut(recording)),
         labels=dict(recording.labels()),
         unrecorded_allocators=own,
+        grew=grew,
         notes=notes.notes(recording, depth, own),
     )
+    # Patterns have intervals of their own, which say how much few samples are worth.
+    everywhere = replace(profiled, sites=[each.site for each in used])
+    return replace(profiled, patterns=patterns(Basis(everywhere, used, floors, frames, recording.producer)))
 
 
 def _modules(recording: native.Recording, stacks: list[Stack]) -> set[str]:

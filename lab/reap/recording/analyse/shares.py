@@ -19,6 +19,12 @@ def of_objects(profile: Profile, site: Site) -> Estimate:
     return _share(profile, site.objects, site.objects_variance, profile.totals.total_objects, variance)
 
 
+def of_temporaries(profile: Profile, site: Site) -> Estimate:
+    """The share of all objects that are temporaries of the site."""
+    variance = sum(each.objects_variance for each in profile.sites)
+    return _share(profile, site.temporary, site.objects_variance, profile.totals.total_objects, variance)
+
+
 def of_bytes(profile: Profile, site: Site) -> Estimate:
     """The site's share of all bytes."""
     variance = sum(each.bytes_variance for each in profile.sites)

@@ -40,6 +40,13 @@ def sites(stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]) ->
     `frames` gives the frames of a stack, innermost first. The stack that a site shows is the one with the
     most bytes among its own.
     """
+    return [site for site, _ in folded(stacks, frames)]
+
+
+def folded(
+    stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]
+) -> list[tuple[Site, list[Stack]]]:
+    """The same sites, each with its stacks."""
     found: dict[tuple[str, str, str], _Group] = {}
     for stack in stacks:
         chain = frames(*stack[:2])
@@ -48,8 +55,8 @@ def sites(stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]) ->
         # Stacks come with the most bytes first, so the stack that is kept is the first one's.
         group = found.setdefault(key, _Group(lines_of(chain), via(chain, at)))
         group.add(stack, chain[at + 1 :])
-    folded = [group.site(*key) for key, group in found.items()]
-    return sorted(folded, key=lambda site: (-site.bytes, site.function, site.location))
+    named = [(group.site(*key), group.stacks) for key, group in found.items()]
+    return sorted(named, key=lambda each: (-each[0].bytes, each[0].function, each[0].location))
 
 
 class _Group:
@@ -59,8 +66,10 @@ class _Group:
         self._stack, self._via = stack, called
         self._callers = Callers()
         self._sums = [0.0] * 6
+        self.stacks: list[Stack] = []
 
     def add(self, stack: Stack, outwards: list[Frame]) -> None:
+        self.stacks.append(stack)
         self._callers.add(outwards, stack[2], stack[3])
         self._sums = [one + other for one, other in zip(self._sums, stack[2:], strict=True)]
 

@@ -1,0 +1,62 @@
+"""How the sites of a recording used memory over time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from reap import native
+from reap.base.records import Estimate
+from reap.recording.analyse.sites import Stack
+from reap.recording.analyse.trend import rise
+from reap.recording.records import Point, Site
+
+_SLICES = 64
+_MOST_SITES = 200
+"""Whose history is read, by bytes."""
+_MOST_EVENTS = 20_000_000
+"""That are read again where memory did not grow: some seconds."""
+_ALL_EVENTS = 2**63
+_LEAST_GROWTH = 1 << 20
+
+
+@dataclass(frozen=True)
+class Used:
+    """A site, its stacks, and how it used memory; `history` is None where lives of blocks are not known."""
+
+    site: Site
+    stacks: Sequence[Stack]
+    history: native.SiteHistory | None
+
+
+def usage(
+    recording: native.Recording, sites: Sequence[tuple[Site, list[Stack]]], header: native.Header
+) -> tuple[list[Used], list[float], Estimate | None]:
+    """The sites with their histories, what all had in use at least by slice of the time, and how it grew.
+
+    Reads the events again. Of a recording from outside, and of sites beyond the first 200, no history is
+    known. Memory: what the program had in use at once.
+    """
+    if header.attached:
+        return [Used(site, stacks, None) for site, stacks in sites], [], None
+    listed = sites[:_MOST_SITES]
+    stacks = [(stack[0], stack[1], at) for at, (_, of_site) in enumerate(listed) for stack in of_site]
+    resident = [Point(seconds=at, bytes=float(level)) for at, level in recording.resident()]
+    most = _MOST_EVENTS if rise(resident) is None else _ALL_EVENTS
+    read = recording.histories(stacks, len(listed), _SLICES, most)
+    histories = read.sites
+
+    def grew(floors: Sequence[float]) -> Estimate | None:
+        return rise(curve(floors)) if read.whole and max(floors) >= _LEAST_GROWTH else None
+
+    used = [
+        Used(replace(site, grew=grew(history.floors)), of_site, history)
+        for (site, of_site), history in zip(listed, histories, strict=True)
+    ]
+    rest = [Used(site, of_site, None) for site, of_site in sites[_MOST_SITES:]]
+    return [*used, *rest], read.floors, grew(read.floors)
+
+
+def curve(floors: Sequence[float]) -> list[Point]:
+    """Levels by slice of the time, a second each. The last is left out: in it the program frees all."""
+    return [Point(seconds=float(at), bytes=level) for at, level in enumerate(floors[:-1])]
