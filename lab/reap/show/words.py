@@ -131,7 +131,7 @@ def overview(profile: Profile) -> dict[str, str]:
 _PATTERNS: dict[PatternKind, str] = {
     "temporaries": "Temporaries of one line",
     "constant-growth": "Growth by a constant step",
-    "growing-pool": "A pool that only grows",
+    "growing-pool": "A pool that only grows, or a leak",
     "overflowing-resource": "A memory resource that overflows",
     "unoptimized": "Compiled without optimisation",
 }

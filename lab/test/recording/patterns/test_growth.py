@@ -1,6 +1,7 @@
 """Whether memory grew until the end, from curves and programs whose truth is known."""
 
 import math
+import random
 
 import pytest
 from msgspec.structs import replace
@@ -69,6 +70,18 @@ def test_equal_peaks_are_no_growth_wherever_the_last_one_ends() -> None:
         for phase in range(10):
             waves = [100 * MIB * (1 + (13 * at / count + phase / 10) % 1) for at in range(count)]
             assert rise(points(waves)) is None
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.5, 0.9, 0.99])
+def test_noise_whose_moments_resemble_each_other_is_no_growth(alike: float) -> None:
+    """At most 3 of 100 series, with a fixed seed."""
+    chance, rising = random.Random(20261128), 0
+    for _ in range(200):
+        levels = [1000.0]
+        for _ in range(400):
+            levels.append(1000 + alike * (levels[-1] - 1000) + chance.gauss(0, 1))
+        rising += rise(points(levels[200:])) is not None
+    assert rising <= 6
 
 
 def test_peaks_whose_blocks_are_freed_are_no_growth_of_what_is_in_use() -> None:

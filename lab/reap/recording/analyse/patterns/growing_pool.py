@@ -47,10 +47,10 @@ def _of(basis: Basis, used: Used) -> list[Pattern]:
             used,
             "growing-pool",
             figures,
-            f"chunks of this line ({units.size(chunk)} on average) are never freed: they "
+            f"blocks of this line ({units.size(chunk)} on average) are never freed: they "
             f"grew by {units.size(site.grew.value)} in the second half, to {units.size(history.most)}, while "
             "all other memory in use stayed level",
-            "reset the pool or document that this line belongs to after each unit of work, or limit it",
+            "free them, or reset the pool or document that they belong to, after each unit of work",
         )
     ]
 
