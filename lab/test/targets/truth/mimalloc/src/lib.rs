@@ -1,0 +1,1 @@
+//! Nothing of its own: what the build of libmimalloc-sys leaves is linked into C++ programs.
