@@ -64,11 +64,6 @@ std::vector<bool> processes(const CallTree &tree) {
 } // namespace
 
 void bind_calls(const nb::module_ &m) {
-    nb::class_<IncompleteStacks>(m, "IncompleteStacks",
-                                 "How many allocations have a stack that does not reach its thread's begin.")
-        .def_ro("all", &IncompleteStacks::all)
-        .def_ro("ended", &IncompleteStacks::ended, "In code that belongs to no module, or there is none.")
-        .def_ro("cut", &IncompleteStacks::cut, "It is as deep as stacks are walked, or deeper.");
     m.attr("NO_NODE") = CallTree::kNone;
     m.attr("EVENT_ALLOCATION") = static_cast<int>(EventRows::kAllocation);
     m.attr("EVENT_FREE") = static_cast<int>(EventRows::kFree);
