@@ -30,6 +30,8 @@ _SAYS = {"jemalloc": b"<jemalloc>: ", "mimalloc": b"mimalloc: "}
 """What an allocator prints. Functions of another may have its names, and its own may have been stripped."""
 
 
+CPYTHON = "PyMem_RawMalloc"
+"""Defined by CPython, which has had mimalloc in it since 3.13 and uses it only where it is asked to."""
 _ALSO_SAYS = {
     "tcmalloc": (b"tcmalloc.slack_bytes", b"tcmalloc.pageheap_unmapped_bytes"),
     "scudo": (b"SCUDO_OPTIONS", b"Scudo ERROR: "),
@@ -75,6 +77,8 @@ def _of_file(file: BinaryIO) -> OwnFunctions:
     text = b"" if constants is None else bytes(constants.data())
     there = {allocator for allocator, says in _SAYS.items() if says in text}
     also = {allocator for allocator, says in _ALSO_SAYS.items() if all(each in text for each in says)}
+    if "mimalloc" in there and _defines(parsed, CPYTHON):
+        there.discard("mimalloc")
     found = OwnFunctions(printed=sorted({*there, *also}))
     for section in parsed.iter_sections():
         # Others have the names of all that a program defines, which takes a second for a compiler's.
@@ -86,6 +90,14 @@ def _of_file(file: BinaryIO) -> OwnFunctions:
         elif parsed.get_section_by_name(".symtab") is None:
             found.defined.setdefault(allocator, "")
     return found
+
+
+def _defines(parsed: ELFFile, function: str) -> bool:
+    section = parsed.get_section_by_name(".dynsym")
+    if not isinstance(section, SymbolTableSection):
+        return False
+    defined, _ = native.named_symbols(bytes(section.data()), bytes(section.stringtable.data()), [function])
+    return bool(defined)
 
 
 def _add(found: OwnFunctions, section: SymbolTableSection) -> None:

@@ -33,5 +33,18 @@ def share_method(share: Share) -> str:
     """How the share of time was sampled."""
     method = "perf events" if share.method == "perf" else "a timer"
     kernel = "" if share.sees_kernel else ", time in the kernel not seen"
-    bound = "; an allocator without symbols is linked in: a lower bound" if share.lower_bound else ""
-    return f"{units.samples(share.samples)} by {method}{kernel}{bound}"
+    return f"{units.samples(share.samples)} by {method}{kernel}"
+
+
+def share_figure(share: Share) -> str:
+    """The share of time; where an allocator that is linked in has no symbols, what is known of it."""
+    if not share.lower_bound:
+        return units.percent(share.share.value)
+    return f"at least {units.percent(share.share.low)}" if share.inside else "unknown"
+
+
+def share_how(share: Share) -> str:
+    """What is to be known of that figure: its interval if it has one, and how it was sampled."""
+    if share.lower_bound:
+        return f"an allocator without symbols is linked in; {share_method(share)}"
+    return f"95 % CI {units.percent_span(share.share.low, share.share.high)}; {share_method(share)}"

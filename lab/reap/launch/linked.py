@@ -23,8 +23,6 @@ PRIVATE_NAMES = {
     "rpmalloc": "rpmalloc",
 }
 """Functions by which an allocator that was linked in gives itself away."""
-_CPYTHON = "PyMem_RawMalloc"
-"""Defined by CPython, which has had mimalloc in it since 3.13 and uses it only where it is asked to."""
 _UNKNOWN = "unknown"
 
 
@@ -62,11 +60,10 @@ def has_names(path: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _find(path: str, program: bool, changed: int, size: int) -> list[Allocator]:  # noqa: ARG001 - as a key
-    facts = elf.read(path, frozenset({MALLOC, _CPYTHON, *PRIVATE_NAMES}))
+    facts = elf.read(path, frozenset({MALLOC, own_functions.CPYTHON, *PRIVATE_NAMES}))
     named = {PRIVATE_NAMES[name] for name in facts.defines if name in PRIVATE_NAMES}
     printed = set(own_functions.read(path).printed)
-    if _CPYTHON in facts.defines:
-        printed.discard("mimalloc")
+    if own_functions.CPYTHON in facts.defines:
         named.discard("mimalloc")
     found = [
         Allocator(name=name, how="symbols" if name in named else "text", seen=facts.all_symbols)

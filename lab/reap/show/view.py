@@ -77,8 +77,8 @@ def _tiles(profile: Profile) -> list[tuple[str, str, str]]:
     totals, share = profile.totals, profile.share
     sampled, how = units.UNKNOWN, "not sampled"
     if share:
-        sampled = units.percent(share.share.value)
-        how = f"{units.percent_span(share.share.low, share.share.high)}; {labels.share_method(share)}"
+        sampled = labels.share_figure(share)
+        how = labels.share_how(share)
     rate = profile.totals.total_objects / profile.seconds if profile.seconds > 0 else math.nan
     return [
         ("Total objects", units.count(totals.total_objects), f"{units.count(rate)} a second"),

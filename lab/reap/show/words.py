@@ -87,8 +87,7 @@ def share_text(profile: Profile) -> str:
     share = profile.share
     if share is None:
         return "not sampled"
-    span = units.percent_span(share.share.low, share.share.high)
-    return f"{units.percent(share.share.value)} (95 % CI {span}; {labels.share_method(share)})"
+    return f"{labels.share_figure(share)} ({labels.share_how(share)})"
 
 
 def caller_lines(site: Site) -> list[str]:

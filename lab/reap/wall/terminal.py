@@ -49,8 +49,7 @@ def _time(console: Console, wall: Wall) -> None:
         whose = f" ({printable(wall.allocator)})" if name == "allocator" and wall.allocator else ""
         table.add_row(Text(label + whose), Text(bar(part, _BAR), style="cyan"), Text(units.percent(part)))
     console.print(Padding(table, (0, 0, 0, 2)))
-    span = units.percent_span(share.share.low, share.share.high)
-    said = f"{units.percent(share.share.value)} (95 % CI {span}; {labels.share_method(share)})"
+    said = f"{labels.share_figure(share)} ({labels.share_how(share)})"
     pairs(
         console,
         [

@@ -26,8 +26,8 @@ def tiles(wall: Wall) -> list[tuple[str, str, str]]:
     share, requests, latency = wall.share, wall.requests, wall.latency
     sampled, how = units.UNKNOWN, "not sampled"
     if share:
-        sampled = units.percent(share.share.value)
-        how = f"{units.percent_span(share.share.low, share.share.high)}; {labels.share_method(share)}"
+        sampled = labels.share_figure(share)
+        how = labels.share_how(share)
     made = units.count(requests.per_request) if requests.per_request is not None else units.UNKNOWN
     each = f"{requests.unit}s: {units.count(requests.count)}" if requests.unit else "no requests observed"
     _, _, p99, p999 = labels.percentiles(latency) if latency else [units.UNKNOWN] * 4

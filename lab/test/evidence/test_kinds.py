@@ -147,7 +147,8 @@ def test_of_a_stripped_one_the_share_is_a_lower_bound(tmp_path):
     profile = recorded(tmp_path, "triage", path).profile
     for share in (wall.share, profile.share):
         assert share.lower_bound
-        assert "lower bound" in labels.share_method(share)
+        assert labels.share_figure(share) == "unknown"
+        assert "without symbols" in labels.share_how(share)
 
 
 @pytest.mark.timed

@@ -3,9 +3,11 @@
 import pytest
 from building import OUT, compiled
 from lab.test.evidence.test_owners import sample
+from msgspec.structs import replace
 from samples import share_of
 
 from reap.allocators import catalog
+from reap.answer import labels
 from reap.evidence import linked
 from reap.evidence.records import Linked
 
@@ -53,6 +55,14 @@ def test_a_share_is_a_lower_bound_only_where_samples_may_be_an_unseen_allocator_
     assert linked.bounded(share, [unseen]).lower_bound
     assert not linked.bounded(share, [elsewhere, named]).lower_bound
     assert linked.bounded(None, [unseen]) is None
+
+
+def test_a_lower_bound_is_printed_as_one():
+    known = share_of(0.2, 0.02, 500)
+    assert labels.share_figure(known) == "20 %"
+    assert labels.share_how(known).startswith("95 % CI")
+    assert labels.share_figure(replace(known, lower_bound=True)) == "at least 18.0 %"
+    assert labels.share_figure(replace(share_of(0.0, 0.0, 500), lower_bound=True)) == "unknown"
 
 
 def test_who_serves_malloc_has_the_allocator_s_name_and_not_its_file_s():

@@ -3,7 +3,7 @@
 import pytest
 from building import OUT, compiled
 
-from reap.allocators import catalog
+from reap.allocators import catalog, own_functions
 from reap.launch import linked
 
 JEMALLOC = """
@@ -68,7 +68,9 @@ def test_mimalloc_within_cpython_is_not_what_serves_it():
         const char said[] = "mimalloc: error: ";
         void *PyMem_RawMalloc(unsigned long n) { return (void *)n; }
         int main(void) { return PyMem_RawMalloc(1) == said; }"""
-    assert found(program(text, "-rdynamic")) == []
+    path = program(text, "-rdynamic")
+    assert found(path) == []
+    assert own_functions.read(path).defined == {}
 
 
 def test_a_library_that_is_an_allocator_has_it(tmp_path):
