@@ -22,6 +22,9 @@ _SYMBOL_BYTES = 24
 TABLE_ERRORS = (ELFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError)
 """What pyelftools lets out when a table lies beyond the end of the file."""
 
+_OF_GO = (".go.buildinfo", ".note.go.buildid", ".gopclntab")
+"""Sections that also a stripped Go program has."""
+
 _MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "i686": "EM_386", "riscv64": "EM_RISCV"}
 
 
@@ -49,6 +52,8 @@ class Elf(Record):
     """Functions of `interesting` that it defines at all, exported or not (unless it was stripped)."""
     imports: frozenset[str] = frozenset()
     """Functions of `interesting` that it wants from others."""
+    go: bool = False
+    """Whether Go's linker made it."""
 
     @property
     def native(self) -> bool:
@@ -95,7 +100,9 @@ def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
     exports: set[str] = set()
     defines: set[str] = set()
     imports: set[str] = set()
+    go = False
     for section in elf.iter_sections():
+        go = go or section.name in _OF_GO
         if isinstance(section, DynamicSection):
             tags: Iterable[Any] = section.iter_tags()  # pyelftools makes up their attributes
             needed += [tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
@@ -116,6 +123,7 @@ def _read(path: str, file: BinaryIO, interesting: frozenset[str]) -> Elf:
         exports=frozenset(exports),
         defines=frozenset(defines),
         imports=frozenset(imports),
+        go=go,
     )
 
 

@@ -10,7 +10,7 @@ from reap.allocators import elf
 from reap.allocators.records import MALLOC
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
-from reap.launch import loader
+from reap.launch import loader, privileges, shell_line
 
 _PRIVATE_NAMES = {
     "_rjem_malloc": "jemalloc",
@@ -87,13 +87,18 @@ def resolve(
         raise ReapError("no command to run", "put it at the end, as in: -- ./program", ExitCode.USAGE)
     variables = os.environ if environment is None else environment
     base = Path(directory) if directory else _current_directory()
-    path = _find(command[0], base, variables.get("PATH", os.defpath))
+    try:
+        path = _find(command[0], base, variables.get("PATH", os.defpath))
+    except ReapError as error:
+        if error.code == ExitCode.NOT_FOUND and (advice := shell_line.advice(command)):
+            raise ReapError(error.what, advice, error.code) from error
+        raise
     image, notes = _follow(path, base, variables)
     if loader.is_loader(image):
         image = base / loader.program_of(image, command[1:])
         _require_executable(image)
     facts = _read(image)
-    obstacle, remedy = _obstacle(image, facts)
+    obstacle, remedy = _obstacle(image, facts, command)
     return Program(
         command=command,
         path=str(path),
@@ -135,7 +140,9 @@ def require_preloadable(program: Program) -> None:
 def require_traceable(program: Program) -> None:
     """Throws ReapError (126) if being held at its start would take a privilege from the program."""
     image = Path(program.image)
-    if os.geteuid() != 0 and (_changes_identity(image.stat()) or _has_capabilities(image)):
+    if os.geteuid() != 0 and (
+        privileges.changes_identity(image.stat()) or privileges.has_capabilities(image)
+    ):
         raise _cannot(
             f"{image} is set-user-ID or has file capabilities, which it does not get while it is traced",
             f"sudo reap record --via uprobe -- {shlex.join(program.command)}",
@@ -265,12 +272,16 @@ def _read(image: Path) -> elf.Elf:
     return facts
 
 
-def _obstacle(image: Path, facts: elf.Elf) -> tuple[str, str]:
+def _obstacle(image: Path, facts: elf.Elf, command: list[str]) -> tuple[str, str]:
     """What keeps a preload out of the program, and what to do about it."""
     if not facts.interpreter:
+        seen = f"see where its time goes: {shlex.join(['reap', 'wall', '--', *command])}"
+        build = "link it dynamically, or choose the allocator when building it"
         return (
             f"{image} is statically linked: nothing can be preloaded into it",
-            "link it dynamically, or choose the allocator when building it",
+            f"it is a Go program, which has an allocator of its own; {seen}"
+            if facts.go
+            else f"{build}; or {seen}",
         )
     if "ld-musl" in facts.interpreter:
         return (
@@ -283,9 +294,9 @@ def _obstacle(image: Path, facts: elf.Elf) -> tuple[str, str]:
             "build it without -fsanitize, as its users have it",
         )
     copy = f"measure a copy without the privilege: cp {image} /tmp/"
-    if _changes_identity(image.stat()):
+    if privileges.changes_identity(image.stat()):
         return f"{image} is set-user-ID or set-group-ID: the loader ignores preloads", copy
-    if os.getuid() != 0 and _has_capabilities(image):
+    if os.getuid() != 0 and privileges.has_capabilities(image):
         return f"{image} has file capabilities: the loader ignores preloads", copy
     return "", ""
 
@@ -305,19 +316,6 @@ def _sanitizer(facts: elf.Elf) -> str:
     return ""
 
 
-def _changes_identity(status: os.stat_result) -> bool:
-    user = bool(status.st_mode & stat.S_ISUID) and status.st_uid != os.getuid()
-    group = bool(status.st_mode & stat.S_ISGID) and status.st_gid != os.getgid()
-    return user or group
-
-
-def _has_capabilities(image: Path) -> bool:
-    try:
-        return bool(os.getxattr(image, "security.capability"))
-    except OSError:
-        return False
-
-
 _RUNTIMES = {
     "node": "JavaScript's objects are in V8's own heap",
     "nodejs": "JavaScript's objects are in V8's own heap",
@@ -329,7 +327,7 @@ _RUNTIMES = {
 def _notes(image: Path, facts: elf.Elf) -> list[str]:
     """What makes a measurement by preload doubtful without making it impossible."""
     runtime = _RUNTIMES.get(image.name)
-    said = f"{runtime}, which no malloc serves: what is told of malloc's blocks leaves them out"
+    said = f"{runtime}, which malloc does not serve: figures of malloc leave them out"
     mapped = [said] if runtime else []
     return [*mapped, *_mallocs(image, facts)]
 

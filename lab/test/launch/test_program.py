@@ -143,6 +143,20 @@ def test_static():
     assert error.code == ExitCode.NOT_EXECUTABLE
 
 
+def test_a_static_program_is_sent_to_what_sees_it_and_a_go_program_is_named(tmp_path):
+    static = refused(program("peak_static"), preload=True)
+    assert static.hint.startswith("link it dynamically")
+    assert static.hint.endswith(f"reap wall -- {program('peak_static')}")
+    data = Path(program("peak_static")).read_bytes()
+    # As Go's linker names it, in place of a section of the same length.
+    assert b"\0.note.ABI-tag\0" in data
+    go = executable(tmp_path / "trees", data.replace(b"\0.note.ABI-tag\0", b"\0.go.buildinfo\0"))
+    told = refused(str(go), preload=True)
+    assert told.hint == (
+        f"it is a Go program, which has an allocator of its own; see where its time goes: reap wall -- {go}"
+    )
+
+
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 
 
@@ -231,7 +245,7 @@ def test_a_runtime_with_a_heap_of_its_own_is_noticed(tmp_path):
     node = executable(tmp_path / "node", Path(program("busy")).read_bytes())
     (note,) = resolve([str(node)]).notes
     assert "V8's own heap" in note
-    assert note.endswith("what is told of malloc's blocks leaves them out")  # rss counts their pages
+    assert note.endswith("figures of malloc leave them out")  # rss counts their pages
     assert resolve([str(executable(tmp_path / "nodes", node.read_bytes()))]).notes == []
 
 
