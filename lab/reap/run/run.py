@@ -49,7 +49,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
         outcome = _record_once(folder, lambda: listener.say(f"recording one {what} of {title}"))
     except KeyboardInterrupt:
         raise InterruptedRunError(
-            f"stopped while recording; nothing was lost but that run ({folder.path})",
+            f"stopped during the recording, which --resume makes again ({folder.path})",
             hint,
             ExitCode.SIGNALLED + 2,
         ) from None

@@ -47,7 +47,7 @@ class Facts:
     @cached_property
     def compared(self) -> list[Side]:
         """The other allocators whose figures can be trusted."""
-        found = self.sides(Standing.GAIN, Standing.NONE, Standing.INCONCLUSIVE)
+        found = self.sides(Standing.GAIN, Standing.NONE, Standing.SHORT, Standing.INCONCLUSIVE)
         return [side for side in found if not side.itself]
 
     @cached_property
