@@ -253,7 +253,7 @@ def _tell(asked: "Asked", result: "Check") -> None:
     if asked.output is not None:
         reporting.say_written("the recording", asked.output)
         reporting.say_next(["reap", "show", str(asked.output)])
-    elif result.exceeded:
+    elif result.exceeded and asked.html is None:
         click.echo("to see where it allocates: add --html FILE, or keep the recording with -o FILE", err=True)
 
 

@@ -20,8 +20,8 @@ def render(console: Console, held: Check) -> None:
             _line(console, f"    {words.place(place, each.limit.figure)}", "dim")
     for known in held.suppressed:
         if known.bytes:
-            what = "of the runtime libraries" if known.runtime else "suppressed"
-            _line(console, f"  not counted as live: {units.size(known.bytes)} {what}: {known.pattern}", "dim")
+            kept = "kept until exit by the runtime libraries" if known.runtime else "suppressed"
+            _line(console, f"  ignored: {units.size(known.bytes)} {kept}: {known.pattern}", "dim")
     for note in held.notes:
         _line(console, f"  note: {note}", "")
     if held.coverage:

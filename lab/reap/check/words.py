@@ -56,7 +56,10 @@ def found(held: Judged) -> str:
 
 
 def sentence(held: Judged) -> str:
-    """The verdict with its figures: `exceeded: peak 238 MiB, limit 191 MiB (200 MB)`."""
+    """The verdict with its figures: `exceeded: peak 238 MiB, limit 191 MiB`, or `ok: peak 1 MiB of 2 MiB`."""
+    if held.verdict == "kept":
+        figure = held.limit.figure
+        return f"ok: {figure} {measured(figure, held.lowest)} of {most(held.limit)}"
     return f"{held.verdict}: {found(held)}"
 
 

@@ -15,6 +15,9 @@ DEFAULT = "default"
 """The variant that the program itself is."""
 NAMES = ("against", "against_env", "against_dir")
 
+_LONGEST_NAME = 24
+"""Characters of words that stand for a command in a table."""
+
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
@@ -62,7 +65,7 @@ def asked(given: dict[str, Any], command: Sequence[str]) -> list[Variant]:
     environment = dict(words.variable("--against-env", word, "MALLOC_ARENA_MAX=1") for word in variables)
     commands = [_split(other) for other in others] or [list(command)]
     taken = [Path(command[0]).name, given["baseline"], DEFAULT]
-    named = _names(taken, commands, [*variables, *([folder] if folder else [])])
+    named = _names(taken, list(command), commands, [*variables, *([folder] if folder else [])])
     directory = str(Path(folder).absolute()) if folder else ""
     return [
         Variant(
@@ -82,13 +85,29 @@ def _split(text: str) -> list[str]:
     return found
 
 
-def _names(taken: list[str], commands: Iterable[list[str]], how: Sequence[str]) -> list[str]:
-    """A name for each command that nothing else has: its file's, with what differs or a number behind it."""
+def _names(
+    taken: list[str], command: list[str], others: Iterable[list[str]], how: Sequence[str]
+) -> list[str]:
+    """A name for each command that nothing else has.
+
+    That of its file, with its variables and folder; of the same file the words that CMD does not have,
+    where these are short; else with a number behind it.
+    """
     names: list[str] = []
-    for command in commands:
-        base = name = Path(command[0]).name + (f" ({', '.join(how)})" if how else "")
+    for other in others:
+        base = name = Path(other[0]).name + (f" ({', '.join(how)})" if how else "")
+        if base == Path(command[0]).name and (differing := _differing(command, other)):
+            base = name = differing
         number = 2
         while name in [*taken, *names]:
             name, number = f"{base} {number}", number + 1
         names.append(name)
     return names
+
+
+def _differing(command: list[str], other: list[str]) -> str:
+    """The words of another command that the program's does not have; empty where they are no short name."""
+    name = " ".join(word for word in other[1:] if word not in command)
+    if len(name) > _LONGEST_NAME or not name.isprintable():
+        return ""
+    return name if any(letter.isalpha() for letter in name) else f"{Path(other[0]).name} {name}".strip()

@@ -11,7 +11,7 @@ from reap.base import units
 from reap.base.text import printable
 from reap.compare import analyse, words
 from reap.compare.latency import LATENCY
-from reap.draw.terminal import line, notes
+from reap.draw.terminal import line, note_height, notes, notes_that_fit, that_fit
 from reap.experiment.records import Comparison, Ratio, Side
 
 _MAIN = ("cpu_per_request", "cpu", "throughput", "wall", "peak_resident", "minor_faults")
@@ -36,50 +36,20 @@ def render_verdict(console: Console, comparison: Comparison) -> None:
     ends = [each for each in last if each]
     console.print(headline)
     said = [headline.plain, *ends, *(["!"] if comparison.notes else [])]
-    lines = SCREEN - sum(_height(console, each) for each in said)
+    lines = SCREEN - sum(note_height(console, each) for each in said)
     effects = words.verdict(comparison)
-    if sum(_height(console, each) for each in effects) > lines:
+    if sum(note_height(console, each) for each in effects) > lines:
         effects = [words.of_side(side, comparison) for side in words.by_time(comparison)]
         lines -= 1
-    shown = _that_fit(console, effects, lines)
+    shown = that_fit(console, effects, lines)
     for each in shown:
         line(console, each)
     if left := len(effects) - len(shown):
         line(console, f"... and {left} more: --details", "dim")
     for each in ends:
         line(console, each, "dim")
-    lines -= sum(_height(console, each) for each in shown)
+    lines -= sum(note_height(console, each) for each in shown)
     notes_that_fit(console, comparison.notes, lines + 1)
-
-
-def notes_that_fit(console: Console, every: Sequence[str], lines: int) -> None:
-    """Print as many as there are lines for, and how many more there are."""
-    all_fit = sum(_height(console, each) for each in every) <= lines
-    said = every if all_fit else _that_fit(console, every, lines - 1)
-    notes(console, said)
-    if left := len(every) - len(said):
-        notes(console, [f"{units.number(left, 'more note' if said else 'note')}: --details"])
-
-
-def height(console: Console, text: Text) -> int:
-    """Lines that it takes, indented."""
-    return len(text.wrap(console, max(1, console.width - 2)))
-
-
-def _height(console: Console, text: str) -> int:
-    """The same as a note."""
-    return height(console, Text(f"! {printable(text)}"))
-
-
-def _that_fit(console: Console, texts: Sequence[str], lines: int) -> list[str]:
-    """The first of them that take no more lines than are left."""
-    fitting = []
-    for each in texts:
-        lines -= _height(console, each)
-        if lines < 0:
-            break
-        fitting.append(each)
-    return fitting
 
 
 def _status(comparison: Comparison) -> str:

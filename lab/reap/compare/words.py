@@ -5,10 +5,10 @@ import math
 from reap.answer.words import listed
 from reap.base import units
 from reap.base.text import printable
-from reap.compare import analyse, judge, phrases
+from reap.compare import analyse, judge, pairings, phrases
 from reap.compare import thresholds as at
 from reap.compare.phrases import METRICS
-from reap.experiment.records import Comparison, Pairing, Ratio, Side
+from reap.experiment.records import Comparison, Ratio, Side
 
 BELOW_ONE = "Ratios are to the baseline: below 1 is less (better), above 1 is more. Each ratio has a 95 % CI."
 
@@ -20,11 +20,6 @@ DISTRUST = (
 )
 
 REQUESTS = "Requests per second: higher is better."
-
-SERVED = (
-    "CPU time and page faults are the server's over {loads} of each start, without the start, the loads "
-    "before them that warm it up, and the load generator; peak memory is from start to stop."
-)
 
 _FASTER, _SLOWER, _OPEN, _SHORT = "faster", "slower", "inconclusive", "too short"
 
@@ -38,7 +33,9 @@ _HOW = {
 }
 """How the runs of a round were made."""
 
-NOISE = "Noise: the baseline against itself in the same rounds. A gain must be one over both of its runs."
+NOISE = (
+    "Noise: the baseline against itself in the same rounds. A gain counts only against both baseline runs."
+)
 
 
 def headline(comparison: Comparison) -> str:
@@ -182,55 +179,7 @@ def _outcome(side: Side, comparison: Comparison) -> str:
 def made(comparison: Comparison) -> str:
     """How the runs of a round were paired; of servers what is measured, too."""
     held = comparison.pairing
-    return served(held, comparison.loads) if comparison.load else paired(held)
-
-
-def served(held: Pairing, loads: int) -> str:
-    """How the servers of a round were paired, and what of so many loads a start is measured."""
-    return f"{_served(held)} {SERVED.format(loads=units.number(loads, 'load'))}"
-
-
-def _served(held: Pairing) -> str:
-    if held.method == "simultaneous":
-        return (
-            "The servers of a round shared one core at the same time, and their loads another: throughput "
-            "and latency were not compared."
-        )
-    if held.method == "sliced":
-        return (
-            "The servers of a round took turns of 20 to 50 ms on all cores, each with its load, "
-            f"{_by(held)}: throughput and latency were not compared."
-        )
-    why = f": {printable(held.reason)}" if held.reason else ""
-    return f"The servers of a round ran one after another{why}."
-
-
-def _by(held: Pairing) -> str:
-    """What makes turns, and why runs take turns where that was not asked for."""
-    how = (
-        "by the freezer of cgroups"
-        if held.turns == "freezer"
-        else "by SIGSTOP and SIGCONT (no cgroup can be made here)"
-    )
-    return f"{how}, since {printable(held.reason)}" if held.reason else how
-
-
-def paired(held: Pairing, *, littered: bool = False) -> str:
-    """How the runs of a round were paired, and why if not asked for. Littered ones have long turns."""
-    where = ", ".join(map(printable, held.private.folders)) if held.private else ""
-    view = f", each with a private copy-on-write view of {where}" if where else ""
-    if held.method == "simultaneous":
-        again = "; shorter ones were restarted beside longer ones, unmeasured" if held.restarts else ""
-        return f"Runs of a round shared one core at the same time{view}{again}: wall time was not compared."
-    if held.method == "sliced":
-        long = "0.1 to 0.2 s" if littered else "20 to 50 ms"
-        apart = f", in {held.groups} groups, as memory does not hold all at once" if held.groups > 1 else ""
-        return (
-            f"Runs of a round took turns of {long} on all cores{view}{apart}, {_by(held)}: "
-            "wall time is that of a run's own turns."
-        )
-    why = f": {printable(held.reason)}" if held.reason else ""
-    return f"Runs of a round were made one after another{why}."
+    return pairings.served(held, comparison.loads) if comparison.load else pairings.paired(held)
 
 
 def reading(comparison: Comparison) -> list[str]:
@@ -254,18 +203,15 @@ def reading(comparison: Comparison) -> list[str]:
 
 
 def _unpaired(comparison: Comparison) -> str:
-    """How much of each side's runs was beside no other of the pair; empty where they shared no core."""
+    """How much of each side's runs had no run of the baseline beside it; empty where they shared no core."""
     parts = [
-        f"{side.allocator} {units.percent(side.unpaired)}"
+        f"{units.percent(side.unpaired)} of {side.allocator}'s time"
         for side in comparison.sides
         if side.unpaired is not None
     ]
     if not parts:
         return ""
-    return (
-        f"Unpaired tail: {', '.join(parts)} of the longer run of a pair had no run of the other beside it. "
-        "Where it is long, a difference may be a little larger than it reads."
-    )
+    return f"{listed(parts)} ran without its partner: a true difference may be a little larger."
 
 
 def _of_loads(comparison: Comparison) -> list[str]:

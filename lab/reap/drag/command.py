@@ -39,6 +39,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     type=click.FloatRange(min=0, min_open=True),
     help="Seconds until CMD is stopped; 20 times as many with exact.",
 )
+@click.option("--details", is_flag=True, help="Print every process and site, above the verdict.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a page as one HTML file.")
 @redacting
@@ -50,6 +51,7 @@ def drag(
     period: int | None,
     depth: int | None,
     timeout: float | None,
+    details: bool,
     json_file: Path | None,
     html_file: Path | None,
     force: bool,
@@ -89,9 +91,13 @@ def drag(
     if json_file is not None:
         schema = "drag-sample" if engine == "sample" else "drag"
         reporting.write_plain(json_file, schema, seen, force=force)
-    chosen.render(Console(stderr=True), seen)
+    console = Console(stderr=True)
+    if details:
+        chosen.render(console, seen)
+        console.print()
     if html_file is not None:
         reporting.say_written("the page", html_file)
+    chosen.render_verdict(console, seen)
     reporting.say_next(chosen.next_command(found.command))
     return reporting.say_end(found.command[0], outcome, timeout and timeout * chosen.slower)
 

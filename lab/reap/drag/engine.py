@@ -38,7 +38,10 @@ class Engine(Protocol[Seen]):
         """The results as an HTML page."""
 
     def render(self, console: Console, seen: Seen) -> None:
-        """Prints the results."""
+        """Prints all of the results."""
+
+    def render_verdict(self, console: Console, seen: Seen) -> None:
+        """Prints what they mean, on one screen."""
 
     def next_command(self, command: list[str]) -> list[str]:
         """What shows more of the same program."""

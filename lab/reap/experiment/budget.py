@@ -104,7 +104,7 @@ class Budget:
         self.needed = self._needs(statistics.LEAST_ROUNDS)
         more = self._needs(LEAST_ROUNDS)
         return (
-            f"{allows}, and an interval takes two: give --budget {self.needed:.0f} for two, "
+            f"{allows}, and an interval needs at least two: give --budget {self.needed:.0f} for two, "
             f"{more:.0f} for {LEAST_ROUNDS}"
         )
 

@@ -87,7 +87,7 @@ def _found_out(
         return Pairing(reason=reason)
     if spec.server is not None:
         return _together(spec, why)
-    say("watching one run by strace: may copies of it run at the same time?")
+    say("checking with strace whether copies of it can run side by side")
     try:
         seconds = _PATIENCE + _STRACED * folder.runs[0].outcome.wall_ns / 1e9
         own = [

@@ -11,7 +11,7 @@ from reap.allocators.verify import Verification
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment import arms, pairing, requests, schedule, sequential, statistics
-from reap.experiment.budget import LEAST_ROUNDS, SIMULATED, Budget, Cost, More
+from reap.experiment.budget import LEAST_ROUNDS, MOST_ROUNDS, SIMULATED, Budget, Cost, More
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
 from reap.experiment.records import Cell, Pairing, Run
@@ -152,7 +152,8 @@ class Runner:
         count, warm_ups = len(self._arms), self._spec.warm_ups
         rounds = self._spec.runs
         others = warm_ups * count + sum(len(more.cells) for more in self._more)
-        many = f"{LEAST_ROUNDS * (count + 1) + others} or more times"
+        most = sequential.MAX_ROUNDS if self._spec.sequential else MOST_ROUNDS
+        many = f"{LEAST_ROUNDS * (count + 1) + others} to {most * (count + 1) + others} times"
         if rounds:
             many = f"{rounds * (count + 1) + others} times"
         elif self._spec.budget is not None:

@@ -135,6 +135,6 @@ def compared_from(found: Comparison) -> str:
     """What the means are taken over."""
     before, after = (units.many(each, found.unit) for each in (found.units_before, found.units_after))
     return (
-        f"means over {before} of {found.before} and {after} of {found.after}; of the sites that grew or "
-        "shrank, 5 % are expected to be false"
+        f"means over {before} of {found.before} and {after} of {found.after}; expect 5 % of the "
+        "changed sites to be chance"
     )

@@ -166,10 +166,11 @@ def finish(
     if json_file is not None:
         reporting.write_plain(json_file, "rss", {"processes": found, "verdict": verdict}, force=force)
     console = Console(stderr=True) if command else reporting.console(json_file, html_file)
-    terminal.render(console, first, verdict)
+    terminal.render(console, first)
     terminal.render_others(console, found[1:])
     if html_file is not None:
         reporting.say_written("the report", html_file)
     reporting.say_written("all snapshots", rows)
+    terminal.render_verdict(console, verdict)
     then = ["reap", "compare", *after] if after else commands.after(first, verdict, command)
     reporting.say_next(then)

@@ -20,14 +20,20 @@ _LONGEST, _OTHERS = 140, 3
 """Letters of a command, and processes beside the largest."""
 
 
-def render(console: Console, residence: Residence, verdict: ResidenceVerdict) -> None:
-    """Print the verdict, the parts when memory was largest and at the end, their curves, and the notes."""
-    name = shortened(printable(shlex.join(residence.command)), _LONGEST)
-    console.print(Text(f"Resident memory of {name}", style="bold"))
-    for sentence in verdict.sentences:
+def render_verdict(console: Console, verdict: ResidenceVerdict) -> None:
+    """Print what most of the memory is, and what would return it."""
+    first, *others = verdict.sentences
+    console.print(Text("Verdict: ", style="bold").append(printable(first), style="bold cyan"))
+    for sentence in others:
         line(console, sentence)
     for remedy in verdict.remedies:
         line(console, f"- {remedy_words(remedy.what, remedy.environment, remedy.allocator)}")
+
+
+def render(console: Console, residence: Residence) -> None:
+    """Print the parts when memory was largest and at the end, their curves, and the notes."""
+    name = shortened(printable(shlex.join(residence.command)), _LONGEST)
+    console.print(Text(f"Resident memory of {name}", style="bold"))
     _table(console, residence)
     who = f"the kernel and {residence.allocator}" if residence.allocator else "the kernel alone"
     taken = f"{units.whole(residence.taken)} snapshot{'' if residence.taken == 1 else 's'}"

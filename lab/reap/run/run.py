@@ -49,7 +49,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
         known = _known_once(folder, listener.say)
     except KeyboardInterrupt:
         raise InterruptedRunError(
-            f"stopped while recording; --resume makes the recording again ({folder.path})",
+            f"stopped during the recording, which --resume makes again ({folder.path})",
             hint,
             ExitCode.SIGNALLED + 2,
         ) from None

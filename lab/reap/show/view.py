@@ -95,7 +95,7 @@ def _tiles(profile: Profile) -> list[tuple[str, str, str]]:
         ),
         ("Total bytes", units.size(totals.total_bytes), ""),
         ("Most bytes in use", words.value(totals.max_bytes, "bytes"), words.span(totals.max_bytes, "bytes")),
-        ("Total / most", units.ratio(totals.total_over_max), ""),
+        ("Turnover (all bytes / peak)", units.ratio(totals.total_over_max), ""),
         (labels.SHARE_NAME, sampled, how),
     ]
 

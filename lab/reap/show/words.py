@@ -78,7 +78,7 @@ def totals_rows(totals: Totals) -> list[tuple[str, str]]:
         ("Average size", units.size(totals.average_size)),
         ("Total bytes", units.size(totals.total_bytes)),
         ("Most bytes in use", estimate(totals.max_bytes, "bytes")),
-        ("Total / most", units.ratio(totals.total_over_max)),
+        ("Turnover (all bytes / peak)", units.ratio(totals.total_over_max)),
     ]
 
 

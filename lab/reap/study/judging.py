@@ -250,6 +250,10 @@ def answer(findings: Sequence[Finding]) -> str:
         side: sum(each.side == side for each in findings) for side in ("for", "against", "inconclusive")
     }
     said = span(findings)
+    if len(findings) == 1:
+        side = findings[0].side
+        which = side if side == "inconclusive" else f"{side} it"
+        return f"One figure, {which}: {said.removeprefix('it is ')}."
     return (
         f"{counts['for']} for it, {counts['against']} against it, {counts['inconclusive']} inconclusive. "
         f"{said[:1].upper()}{said[1:]}."

@@ -15,14 +15,21 @@ DIFFER = 0.05
 """Machines are called different where chance alone would make them so less often."""
 _KINDS = 3
 """Kinds of machine that a sentence names; there may be dozens."""
-_STANDINGS: dict[Standing, tuple[str, str]] = {
-    "helps": ("helps", "help"),
-    "harms": ("harms", "harm"),
-    "helps here, harms there": ("depends on the machine", "depend on the machine"),
-    "equivalent": ("is equivalent", "are equivalent"),
-    "inconclusive": ("is inconclusive", "are inconclusive"),
+_ALONE: dict[Standing, str] = {
+    "helps": "helps",
+    "harms": "is slower",
+    "helps here, harms there": "depends on the machine",
+    "equivalent": "is equivalent",
+    "inconclusive": "is inconclusive",
 }
-"""What one answer does, and what several do."""
+"""What an allocator does to a single program."""
+_OTHERS: dict[Standing, str] = {
+    "harms": "slower",
+    "helps here, harms there": "depending on the machine",
+    "equivalent": "equivalent",
+    "inconclusive": "inconclusive",
+}
+"""How the programs are counted that an allocator does not help."""
 
 
 def judge(result: SweepResult) -> list[Answer]:
@@ -36,16 +43,25 @@ def told(result: SweepResult) -> list[Effect]:
 
 
 def headline(answers: Sequence[Answer]) -> str:
-    """All answers in a sentence: that of the only one, else how many help and how many do not."""
+    """All answers in a sentence: that of the only one, else how many programs each allocator helps."""
     if len(answers) == 1:
         return answers[0].sentence
+    allocators = list(dict.fromkeys(each.allocator for each in answers))
+    said = "; ".join(
+        _of_allocator([each for each in answers if each.allocator == name]) for name in allocators
+    )
+    return f"{said}."
+
+
+def _of_allocator(answers: Sequence[Answer]) -> str:
+    """What an allocator does in all its comparisons: `mimalloc helps 1 of 2 programs (1 equivalent)`."""
+    if len(answers) == 1:
+        return f"{answers[0].allocator} {_ALONE[answers[0].standing]}"
     counts = Counter(each.standing for each in answers)
-    said = [
-        f"{counts[standing]} {words[counts[standing] > 1]}"
-        for standing, words in _STANDINGS.items()
-        if counts[standing]
-    ]
-    return f"Of {units.many(len(answers), 'comparison')} {listed(said)}."
+    what = "program" if all(each.level == BARE for each in answers) else "comparison"
+    others = [f"{counts[each]} {word}" for each, word in _OTHERS.items() if counts[each]]
+    helped = f"{answers[0].allocator} helps {counts['helps'] or 'none'} of {units.many(len(answers), what)}"
+    return f"{helped}{f' ({listed(others)})' if others else ''}"
 
 
 def title(effect: Effect | Answer) -> str:

@@ -43,7 +43,7 @@ def said(ratio: Estimate | None) -> str:
 
 def _table(result: SweepResult) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("cell", "allocator"):
+    for heading in ("program", "allocator"):
         table.add_column(heading)
     several = len(result.kinds) > 1 or result.hosts > 1
     if several:

@@ -9,8 +9,7 @@ from rich.text import Text
 from reap.base import units
 from reap.base.text import printable
 from reap.compare import words as compared
-from reap.compare.terminal import notes_that_fit
-from reap.draw.terminal import line, notes
+from reap.draw.terminal import line, notes, notes_that_fit
 from reap.tune import words
 from reap.tune.records import Finding, Trial, Tuned
 

@@ -3,7 +3,7 @@
 from reap.answer import commands
 from reap.answer.words import listed
 from reap.base import units
-from reap.compare import phrases, words
+from reap.compare import pairings, phrases, words
 from reap.tune.records import LEAST_GAIN, Finding, Trial, Tuned
 
 TRIED = (
@@ -33,7 +33,7 @@ def headline(tuned: Tuned) -> str:
 
 def made(tuned: Tuned) -> str:
     """How its runs were paired."""
-    return words.served(tuned.pairing, tuned.loads) if tuned.load else words.paired(tuned.pairing)
+    return pairings.served(tuned.pairing, tuned.loads) if tuned.load else pairings.paired(tuned.pairing)
 
 
 def look(tuned: Tuned) -> str:

@@ -69,11 +69,18 @@ def test_what_is_exceeded_and_where_is_said(tmp_path):
         "exceeded: peak 5.86 KiB, limit 0.98 KiB (1kB)\n",
         "4.88 KiB in frees (budget, ",
         "budget.c:",
-        "kept: allocations 61, limit 61\n",
+        "ok: allocations 61 of 61\n",
         "1 of 3 limits exceeded: peak 5.86 KiB, limit 0.98 KiB (1kB)\n",
         "add --html FILE",
     ):
         assert text in done.stderr
+
+
+def test_a_report_that_is_written_is_not_asked_for(tmp_path):
+    done = reap("check", "--max-peak", "1kB", "--html", "x.html", "--", PROGRAM, "fixed", cwd=tmp_path)
+    assert done.returncode == ExitCode.FAILED
+    assert "the report: x.html" in done.stderr
+    assert "add --html" not in done.stderr
 
 
 def test_several_runs_say_that_each_exceeds(tmp_path):

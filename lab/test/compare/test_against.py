@@ -8,6 +8,7 @@ import pytest
 from programs import compile_c, reap
 
 from reap.base.errors import ExitCode
+from reap.compare import against
 
 pytestmark = pytest.mark.timed
 
@@ -38,8 +39,8 @@ def compared(where: Path, *words: str) -> dict:
 def test_another_command(tmp_path: Path) -> None:
     answer = compared(tmp_path, "--against", f"{turns()} 600", "--", turns(), "200")
     (side,) = answer["sides"]
-    assert side["allocator"] == "turns_against 2"
-    assert answer["against"] == {"turns_against 2": [turns(), "600"]}
+    assert side["allocator"] == "turns_against 600"
+    assert answer["against"] == {"turns_against 600": [turns(), "600"]}
     assert 2 < side["ratios"]["cpu"]["ratio"]["value"] < 4.5
     assert answer["pairing"]["method"] == "simultaneous"
     # Alone the longer one would have the core for itself for 400 of 1000.
@@ -121,3 +122,20 @@ def test_what_cannot_be_is_refused(words: list[str], message: str, tmp_path: Pat
     assert done.returncode in {ExitCode.USAGE, ExitCode.NOT_FOUND}, done.stderr
     assert message in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_of_the_same_file_is_named_by_the_words_that_differ() -> None:
+    own = ["./server", "per-request", "1", "40"]
+
+    def named(*others: list[str]) -> list[str]:
+        return against._names(["server", "glibc", "default"], own, others, [])
+
+    assert named(["./server", "arena", "1", "40"], ["./server", "less-arena", "1", "40"]) == [
+        "arena",
+        "less-arena",
+    ]
+    assert named(["./server-old", "x"], ["./server", "x"], ["./server", "x"]) == ["server-old", "x", "x 2"]
+    assert named(["../before/server", *own[1:]]) == ["server 2"], "nothing differs but the file"
+    assert named(["./server", "a" * 80], ["./server", "two\nlines"]) == ["server 2", "server 3"]
+    assert named(["./server", "per-request", "8", "40"]) == ["server 8"], "a number alone is no name"
+    assert named(["./server", "glibc"]) == ["glibc 2"], "no name of an allocator"

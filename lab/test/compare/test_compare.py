@@ -209,7 +209,7 @@ def test_a_budget_too_small_for_two_rounds_says_what_it_needs(tmp_path, monkeypa
     assert comparison.stopped_early
     assert units.number(comparison.rounds, "round") == rounds
     assert comparison.needed_budget == 2
-    note = f"allows {rounds}, and an interval takes two: give --budget 2 for two, "
+    note = f"allows {rounds}, and an interval needs at least two: give --budget 2 for two, "
     assert note in comparison.notes[0]
     assert not [said for said in ear.said if "1 rounds" in said or "0 rounds" in said]
 

@@ -125,3 +125,10 @@ def test_an_old_comparison_without_load_is_read() -> None:
     fields = msgspec.json.decode(text)
     fields.pop("others", None)
     assert msgspec.json.decode(msgspec.json.encode(fields), type=Comparison).others is None
+
+
+def test_time_without_a_partner_is_told_in_details_alone() -> None:
+    held = comparison_of([side_of("jemalloc", 0.9, unpaired=0.188), side_of("tcmalloc", 0.9, unpaired=0.011)])
+    said = "18.8 % of jemalloc's time and 1.1 % of tcmalloc's time ran without its partner"
+    assert any(line.startswith(said) for line in words.reading(held))
+    assert said not in " ".join([*words.verdict(held), *words.conditions(held), words.why(held)])

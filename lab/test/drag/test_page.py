@@ -155,7 +155,7 @@ def test_where_accesses_may_only_free_both_figures_are_shown() -> None:
     page = drag_page.render(profile_of(released))
     assert "Total drag 1.000 to 2.50: 7 objects were last accessed just before being freed" in page
     assert "objects, without release" in page
-    assert "again, without release: accesses since the last allocation" in page
+    assert "without release: accesses made while freeing" in page
     assert "dragged: big" in page  # the curves of the second
     alike = changed(released, before_free=level(needed=995.0, peak_ratio=1.005))
     same = drag_page.render(profile_of(changed(alike, peak_ratio=1.0)))

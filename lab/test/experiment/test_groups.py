@@ -6,8 +6,8 @@ import pytest
 from programs import library
 
 from reap.allocators import catalog
+from reap.compare import pairings
 from reap.compare import run as comparing
-from reap.compare import words
 from reap.compare.levels import run as levels
 from reap.experiment import arms, pairing
 from reap.experiment.folder import Folder
@@ -58,7 +58,7 @@ def test_littered_heaps_that_do_not_fit_at_once_take_turns_in_groups(
         rounds = [run for run in folder.runs if not run.warmup and not run.cell.sampled]
     assert (found.method, found.reason) == ("sliced", "")
     assert found.groups > 1
-    said = words.paired(found, littered=True)
+    said = pairings.paired(found, littered=True)
     assert (
         f"turns of 0.1 to 0.2 s on all cores, in {found.groups} groups, as memory does not hold all" in said
     )

@@ -19,7 +19,7 @@ def test_profile_has_table_3() -> None:
         "Average size 62.1 B",
         "Total bytes 285 MiB",
         "Most bytes in use ~30.3 MiB (29.7 MiB to 30.9 MiB)",
-        "Total / most 9.40",
+        "Turnover (all bytes / peak) 9.40",
         "Time executing in the allocator (sampled) 12.4 % (95 % CI 11.4 to 13.4 %;",
         "perf events",
         "Allocations per second 1.92 M",

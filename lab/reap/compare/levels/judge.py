@@ -183,19 +183,19 @@ def _remedies(result: Fragmented, level: str) -> list[str]:
     said = []
     if helping:
         parts = [
-            f"{name} would take back {units.percent(1 - ratio.value)} of that time "
+            f"{units.percent(1 - ratio.value)} less CPU time with {name} "
             f"({units.percent_span(1 - ratio.high, 1 - ratio.low)})"
             for name, ratio in helping
         ]
-        said.append(f"There, {words.listed(parts)}.")
+        said.append(f"There it takes {words.listed(parts)}.")
     if same:
         said.append(
-            f"There, {words.listed(same)} would change its time by less than {units.percent(result.worth)}."
+            f"There CPU time with {words.listed(same)} is the same within {units.percent(result.worth)}."
         )
     if unclear:
         said.append(f"The result is inconclusive for {words.listed(unclear)}.")
     if found and not helping and not unclear and not same:
-        said.append(f"There, {words.listed([name for name, _ in found])} would not take any of it back.")
+        said.append(f"There it takes no less CPU time with {words.listed([name for name, _ in found])}.")
     return said
 
 

@@ -99,7 +99,7 @@ def _profile(folder: Folder, plan: Fragment, listener: Listener) -> SizeProfile:
         profile = fragment.take_profile(launch, cut_off=plan.cut_off)
     except KeyboardInterrupt:
         raise InterruptedRunError(
-            f"stopped while recording; nothing was lost but that run ({folder.path})",
+            f"stopped during the recording, which --resume makes again ({folder.path})",
             f"go on with: reap compare --resume {folder.path}",
             ExitCode.SIGNALLED + 2,
         ) from None

@@ -10,12 +10,13 @@ from rich.text import Text
 
 from reap.base import units
 from reap.base.text import printable
+from reap.compare import pairings
 from reap.compare import words as compared
 from reap.compare.levels import words
 from reap.compare.levels.judge import FragmentVerdict
 from reap.compare.levels.records import Fragmented
-from reap.compare.terminal import SCREEN, height, notes_that_fit
-from reap.draw.terminal import notes
+from reap.compare.terminal import SCREEN
+from reap.draw.terminal import height, notes, notes_that_fit
 from reap.experiment.records import Ratio
 
 _STYLES = {"better": "green", "worse": "yellow", "equivalent": "cyan", "inconclusive": "dim"}
@@ -57,7 +58,7 @@ def render_tables(console: Console, result: Fragmented, verdict: FragmentVerdict
     for problem in words.problems(result):
         console.print(Text(f"  {problem}", style="yellow"))
     said = (
-        compared.paired(result.pairing, littered=True),
+        pairings.paired(result.pairing, littered=True),
         words.BELOW_ONE,
         compared.INCONCLUSIVE,
         *words.deciding(result),

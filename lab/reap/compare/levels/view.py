@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from reap.base import units
 from reap.base.text import printable
+from reap.compare import pairings
 from reap.compare import words as compared
 from reap.compare.levels import words
 from reap.compare.levels.judge import FragmentVerdict
@@ -64,7 +65,7 @@ def view(result: Fragmented, verdict: FragmentVerdict) -> LevelsView:
         litter=_litter(result),
         reading=" ".join(
             [
-                compared.paired(result.pairing, littered=True),
+                pairings.paired(result.pairing, littered=True),
                 words.BELOW_ONE,
                 compared.INCONCLUSIVE,
                 *words.deciding(result),

@@ -32,10 +32,16 @@ class _SeesAccesses:
         return page.render(seen)
 
     def render(self, console: Console, seen: DragProfile) -> None:
-        """Prints the results."""
+        """Prints all of the results."""
         from reap.drag.exact import terminal
 
         terminal.render(console, seen)
+
+    def render_verdict(self, console: Console, seen: DragProfile) -> None:
+        """Prints what they mean, on one screen."""
+        from reap.drag.exact import terminal
+
+        terminal.render_verdict(console, seen)
 
     def next_command(self, command: list[str]) -> list[str]:
         """A recording: what the sites allocate besides."""

@@ -18,13 +18,34 @@ from reap.drag.exact.words import (
     savings_rows,
     site_rows,
     unused_rows,
+    verdict,
 )
-from reap.draw.terminal import line, notes
+from reap.draw.terminal import line, notes, notes_that_fit
 
 _WIDTH, _BESIDE = 60, 20
 """Of a curve, and of what stands before and behind it."""
 _MOST_PROCESSES = 5
 _MOST_SITES = 10
+_SITES_OF_VERDICT, _NOTES = 3, 4
+"""Sites, and lines of notes, that leave the rest of a verdict on a screen."""
+_SITES = ["dragged", "site", "bytes", "at the peak"]
+
+
+def render_verdict(console: Console, profile: DragProfile) -> None:
+    """Print what the process that allocated most holds and does not need, and where: on a screen of 24."""
+    if not profile.processes:
+        console.print(Text("Verdict: no process of it allocated anything", style="bold"))
+        notes_that_fit(console, profile.notes, _NOTES)
+        return
+    process = profile.processes[0]
+    level = process.levels[0]
+    console.print(Text("Verdict: ", style="bold").append(verdict(process), style="bold cyan"))
+    line(console, f"{headline(level)}.")
+    _curves(console, level)
+    _table(console, _SITES, [_site(site, row) for site, row in site_rows(level, _SITES_OF_VERDICT)])
+    if others := len(profile.processes) - 1:
+        line(console, f"{units.many(others, 'more process', 'es')}: --details", "dim")
+    notes_that_fit(console, [*process.notes, *profile.notes], _NOTES)
 
 
 def render(console: Console, profile: DragProfile) -> None:
@@ -62,7 +83,7 @@ def _process(console: Console, process: DragProcess) -> None:
 def _sites(console: Console, level: DragLevel) -> None:
     _table(
         console,
-        ["dragged", "site", "bytes", "at the peak"],
+        _SITES,
         [_site(site, row) for site, row in site_rows(level, _MOST_SITES)],
     )
     savings = [[saved, _place(*where)] for saved, *where in savings_rows(level, _MOST_SITES)]

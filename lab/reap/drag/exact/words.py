@@ -1,6 +1,7 @@
 """Drag in words and rows, the same on a terminal and on the page."""
 
 import shlex
+from pathlib import Path
 
 from reap.base import units
 from reap.base.text import printable, shortened
@@ -11,7 +12,7 @@ _LEVELS = {
     "objects": "objects: what the program allocates, from malloc or from a pool",
     "chunks": "chunks: blocks of malloc and mappings, with whatever pools put into them",
 }
-_BEFORE_FREE = "without release: accesses since the last allocation before an object's free do not count"
+_BEFORE_FREE = "without release: accesses made while freeing are ignored"
 _MATTERS = 0.01
 """From here on drag without release is another figure."""
 _WIDTH = 36
@@ -36,8 +37,19 @@ def drawn(levels: list[DragLevel]) -> list[tuple[DragLevel, str]]:
     for level in levels:
         found.append((level, _LEVELS[level.name]))
         if level.before_free and _differs(level, level.before_free):
-            found.append((level.before_free, f"{level.name} again, {_BEFORE_FREE}"))
+            found.append((level.before_free, f"{level.name}, {_BEFORE_FREE}"))
     return found
+
+
+def verdict(process: DragProcess) -> str:
+    """What the process holds at its peak and would hold if it freed each object after its last use."""
+    level = process.levels[0]
+    needed = [level.needed_peak]
+    if level.before_free and _differs(level, level.before_free):
+        needed = sorted([level.needed_peak, level.before_free.needed_peak])
+    name = printable(Path(process.command[0]).name) if process.command else "the program"
+    least = " to ".join(units.size(each) for each in dict.fromkeys(needed))
+    return f"{name} needs {least} of its peak of {units.size(level.peak)}"
 
 
 def headline(level: DragLevel) -> str:

@@ -44,10 +44,16 @@ class Sample:
         return page.render(seen)
 
     def render(self, console: Console, seen: SampledDrag) -> None:
-        """Prints the results."""
+        """Prints all of the results."""
         from reap.drag.sample import terminal
 
         terminal.render(console, seen)
+
+    def render_verdict(self, console: Console, seen: SampledDrag) -> None:
+        """Prints what they mean, on one screen."""
+        from reap.drag.sample import terminal
+
+        terminal.render_verdict(console, seen)
 
     def next_command(self, command: list[str]) -> list[str]:
         """The exact engine on the same program."""

@@ -10,15 +10,28 @@ from rich.text import Text
 
 from reap.base.text import printable
 from reap.drag.sample.records import SampledDrag
-from reap.drag.sample.words import process_notes, process_row, site_rows
-from reap.draw.terminal import line, notes
+from reap.drag.sample.words import process_notes, process_row, site_rows, verdict
+from reap.draw.terminal import line, notes, notes_that_fit
 
 _MOST_PROCESSES = 10
 _MOST_SITES = 10
+_NOTES = 8
+"""Lines of notes beside a verdict."""
 _WIDTH = 36
 """Characters of a name."""
 _COLUMNS = ("process", "allocated", "samples", "drag [95 % CI]", "peak, about")
 _SITES = ("of all drag [95 %]", "site", "bytes", "samples")
+
+
+def render_verdict(console: Console, sampled: SampledDrag) -> None:
+    """Print what the process that allocated most drags, and where, on a screen of 24."""
+    said, *more = verdict(sampled.processes)
+    console.print(Text("Verdict: ", style="bold").append(said, style="bold cyan"))
+    for each in more:
+        line(console, each)
+    first = sampled.processes[:1]
+    own = [note for process in first for note in process_notes(process)]
+    notes_that_fit(console, [*own, *sampled.notes], _NOTES)
 
 
 def render(console: Console, sampled: SampledDrag) -> None:

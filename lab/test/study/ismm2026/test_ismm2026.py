@@ -127,7 +127,7 @@ def test_a_claim_is_inconclusive_without_an_allocator_that_it_names():
     )
     found = conclusion("come near", without)
     assert found.standing == "inconclusive"
-    assert found.answer.startswith("Not measured: mimalloc, which it names. 1 for it")
+    assert found.answer.startswith("Not measured: mimalloc, which it names. One figure, for it: ")
 
 
 def test_regions_on_fragmented_heaps():
