@@ -71,7 +71,7 @@ CASES = [
         suspicions=(MANY,),
         says=(
             "Allocation costs this program 30 % of its CPU time (95 % CI 29.0 to 31.0 %)",
-            "with a malloc that costs next to nothing",
+            "a malloc that costs next to nothing",
             "jemalloc gives no gain worth having",
             "What is left is to allocate less",
         ),
@@ -175,7 +175,7 @@ CASES = [
         headline="allocate less",
         first=(jemalloc(), *FREE),
         second=(price("placed", 0.8),),
-        says=("20 % of its CPU time", "with blocks packed by size, at glibc's cost"),
+        says=("20 % of its CPU time", "blocks packed by size, at glibc's cost"),
         never=("costs next to nothing",),
     ),
     Case(

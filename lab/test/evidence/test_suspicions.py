@@ -12,7 +12,7 @@ from walls import QUIET, WALLS, calls, counted, hot, wall_of
 
 from reap.evidence.analyse.suspicions.records import BY_SAMPLES, OF_MEMORY, Cause, Remedy, Suspicion
 from reap.evidence.analyse.suspicions.suspect import suspect
-from reap.evidence.records import CallCount, Collector, Faults, Resident, Waiting, Wall
+from reap.evidence.records import CallCount, Collector, Faults, KernelTime, Resident, Waiting, Wall
 from reap.recording.analyse.growth import Growth
 
 changed = msgspec.structs.replace
@@ -248,7 +248,9 @@ def test_functions_that_parse_are_no_cause() -> None:
 
 def test_system_calls_of_the_program_are_told_with_the_tool_that_counts_them() -> None:
     busy = WALLS["kernel input and output"]
-    assert "in the program's own system calls" in said(busy)
+    assert "60 % of CPU time was in the kernel, in system calls of the program." in said(busy)
+    named = changed(busy, kernel_time=KernelTime(calls={"futex": 900, "read": 600, "stat": 400, "x": 1}))
+    assert "most of it in read 30 %, stat 20 %, x " in said(named)
     assert first(busy).arms == []
     assert any("strace" in each.note for each in first(busy).remedies)
     little = changed(busy, owners={**busy.owners, "kernel_io": 400, "other": 1600})

@@ -1,4 +1,4 @@
-"""Trials: which arms are planned for what is suspected, and real runs from a suspicion to its verdict."""
+"""Trials: which arms are planned for what is suspected, and real runs from a suspicion to its finding."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import paired
 import pytest
 from causes import cause_program
 from samples import comparison_of, side_of
-from walls import WALLS
+from walls import WALLS, counted
 
 from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator, Missing
@@ -21,6 +21,7 @@ from reap.evidence.analyse.suspicions.records import Remedy, Suspicion
 from reap.evidence.analyse.suspicions.suspect import suspect
 from reap.evidence.explain import FOLDER, explain
 from reap.evidence.judge.findings import judged, trials_of
+from reap.evidence.records import Counted, Wall
 from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison
 from reap.experiment.runner import Listener
@@ -31,7 +32,7 @@ from reap.launch.program import Program
 
 CACHE = "larger thread caches"
 GLIBC = Allocator(name=DEFAULT)
-MANY = ("glibc", "mimalloc", "price: recycle", "jemalloc", "tcmalloc", "price: bump")
+MANY = ("glibc", "mimalloc", "price: recycle", "jemalloc", "tcmalloc")
 
 
 @pytest.fixture(autouse=True)
@@ -72,9 +73,14 @@ def names(arms: Iterable[Allocator]) -> list[str]:
     return [each.name for each in arms]
 
 
+def lasting(seconds: float, threads: int = 1, counted: Counted | None = None) -> Wall:
+    """A program that takes so long and has so many threads."""
+    return Wall(command=["x"], wall_seconds=seconds, cpu_seconds=seconds, threads=threads, counted=counted)
+
+
 def planned(program: Program, *suspicions: Suspicion, **given: object) -> trials.Plan:
-    """What is tried second, where nothing gained at first."""
-    fields = {"comparison": None, "base": GLIBC, "environment": {}, **given}
+    """What is tried second, where nothing gained at first and memory for `bump` does not last."""
+    fields = {"comparison": None, "base": GLIBC, "environment": {}, "wall": lasting(0.1), **given}
     return trials.second(suspicions, program=program, **fields)  # type: ignore[arg-type]
 
 
@@ -83,10 +89,8 @@ def test_the_first_comparison_has_the_price_and_the_likeliest_gains_first(true: 
     usual = [GLIBC, *(Allocator(name=each) for each in ("jemalloc", "tcmalloc", "mimalloc"))]
     first = trials.first(usual, true)
     assert tuple(names(first)) == MANY
-    assert {each.library for each in first if each.name.startswith("price: ")} == {
-        "/lib/libreap-price-recycle.so",
-        "/lib/libreap-price-bump.so",
-    }
+    (priced,) = (each for each in first if each.name == "price: recycle")
+    assert priced.library == "/lib/libreap-price-recycle.so"
 
 
 @pytest.mark.parametrize("base", ["glibc", "jemalloc", "tcmalloc", "mine"])
@@ -94,7 +98,7 @@ def test_the_baseline_stays_the_first_arm(true: Program, base: str) -> None:
     usual = [Allocator(name=each) for each in dict.fromkeys([base, "mimalloc", "jemalloc", "tcmalloc"])]
     first = trials.first(usual, true)
     assert first[0].name == base
-    assert len(first) == len(usual) + 2
+    assert len(first) == len(usual) + 1
 
 
 @pytest.mark.parametrize("why", [{"obstacle": "static"}, {"brings_malloc": "jemalloc"}])
@@ -115,7 +119,7 @@ def test_a_long_program_is_tried_with_what_fits_the_budget(true: Program) -> Non
 
     assert len(kept(0.1)) == len(arms)
     assert kept(60 / trials.runs_of(2)) == ["mimalloc", "price: recycle"]
-    assert kept(1e6) == ["mimalloc"], "less is no trial"
+    assert kept(1e6) == []
     for unknown in (0.0, -1.0, float("inf"), float("nan")):
         assert len(kept(unknown)) == len(arms)
     assert len(kept(1e6, None)) == len(arms)
@@ -157,21 +161,34 @@ def test_nothing_is_tried_where_nothing_is_suspected_and_nothing_gained(true: Pr
 def test_a_gain_is_told_apart_by_all_preloads(true: Program, cpu: float, half: float) -> None:
     """A proven one, and one that is not decided."""
     gained = comparison_of([side_of("price: recycle", cpu, half)])
-    assert names(planned(true, comparison=gained, threads=4).allocators) == [
+    assert names(planned(true, comparison=gained, wall=lasting(0.1, 4)).allocators) == [
         "price: placed",
         "price: cache",
         "price: arenas",
     ]
     untrusted = comparison_of([side_of("price: recycle", cpu, half, same_output=False)])
-    assert planned(true, comparison=untrusted, threads=4).allocators == []
+    assert planned(true, comparison=untrusted, wall=lasting(0.1, 4)).allocators == []
 
 
 def test_one_thread_waits_for_no_lock(true: Program) -> None:
     held = of("arena lock")
-    assert "price: arenas" in names(planned(true, held, threads=4).allocators)
-    alone = planned(true, held, threads=1)
+    assert "price: arenas" in names(planned(true, held, wall=lasting(0.1, 4)).allocators)
+    alone = planned(true, held, wall=lasting(0.1))
     assert "price: arenas" not in names(alone.allocators)
     assert "price: arenas" in alone.missing
+
+
+def test_memory_is_not_reused_only_where_it_lasts(true: Program) -> None:
+    """A gibibyte in all, and allocations often enough to matter."""
+
+    def bumped(allocations: int, size: int = 64, seconds: float = 1.0) -> bool:
+        wall = lasting(seconds, counted=counted(allocations, size))
+        return "price: bump" in names(planned(true, wall=wall).allocators)
+
+    assert bumped(1_000_000)
+    assert not bumped(1_000_000, 4096)
+    assert not bumped(500)
+    assert not bumped(1_000_000, seconds=2000)
 
 
 def test_another_baseline_is_not_priced(true: Program) -> None:
@@ -185,7 +202,7 @@ def test_another_baseline_is_not_priced(true: Program) -> None:
 
 def test_what_the_budget_leaves_out_is_named(true: Program) -> None:
     every = [of(cause) for cause in ("tcache overflow", "page faults", "brk thrash")]
-    plan = planned(true, *every, seconds=60 / trials.runs_of(2), budget=60)
+    plan = planned(true, *every, wall=lasting(60 / trials.runs_of(2)), budget=60)
     assert names(plan.allocators) == ["price: cache", CACHE]
     assert plan.missing.keys() == {"keep freed memory, map no block", "keep freed memory", "huge pages"}
     assert set(plan.missing.values()) == {trials.NO_TIME}
@@ -232,7 +249,7 @@ def suspected(cause: str, *remedies: Remedy) -> Suspicion:
 
 def tried(suspicion: Suspicion, command: list[str], folder: Path, *, runs: int) -> Comparison:
     """The second comparison, in so many rounds."""
-    plan = trials.second([suspicion], None, programs.resolve(command), base=GLIBC)
+    plan = trials.second([suspicion], None, programs.resolve(command), base=GLIBC, wall=lasting(0.1))
     spec = specify(command, [GLIBC, *plan.allocators], conditions=Conditions(pairing="auto"))
     spec = msgspec.structs.replace(trials.spec_of(plan, spec, 600), runs=runs)
     with Folder.create(folder, spec) as opened:
@@ -307,17 +324,17 @@ def test_causes_are_told_apart_in_a_folder_of_their_own_and_once(tmp_path: Path)
     spec = specify(["true"], [GLIBC, Allocator(name="x", environment={"X": "1"})])
     spec = msgspec.structs.replace(spec, program=closed)
     heard, first = Heard(), comparison_of([])
-    how = {"threads": 1, "seconds": 0.001, "budget": 0.2}
+    wall = lasting(0.001)
     with Folder.create(tmp_path / "runs", spec) as folder:
-        told = explain(folder, heard, [collected], first, **how)
+        told = explain(folder, heard, [collected], first, wall, 0.2)
         assert told.comparison is not None
         assert [side.allocator for side in told.comparison.sides] == ["less often"]
         assert heard.said[0] == "telling causes apart: less often"
         ran = sorted((folder.path / FOLDER).iterdir())
-        again = explain(folder, heard, [collected], first, **how)
+        again = explain(folder, heard, [collected], first, wall, 0.2)
         assert again.comparison == told.comparison
         assert sorted((folder.path / FOLDER).iterdir()) == ran
-        nothing = explain(folder, heard, [], first, **how)
-        failed = explain(folder, heard, [collected], comparison_of([], exit_code=127), **how)
+        nothing = explain(folder, heard, [], first, wall, 0.2)
+        failed = explain(folder, heard, [collected], comparison_of([], exit_code=127), wall, 0.2)
     assert nothing.comparison is None
     assert failed.comparison is None

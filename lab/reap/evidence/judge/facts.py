@@ -242,8 +242,9 @@ class Facts:
 
     @property
     def cpu_seconds(self) -> float | None:
-        """CPU time of the program under the baseline."""
-        cpu = next((side.ratios["cpu"] for side in self.compared), None)
+        """CPU time of the program under the baseline, whatever the figures of the others are worth."""
+        sides = self.comparison.sides if self.comparison else []
+        cpu = next((side.ratios["cpu"] for side in sides if "cpu" in side.ratios), None)
         return cpu.baseline if cpu else None
 
     @property
