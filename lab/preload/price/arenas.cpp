@@ -2,7 +2,8 @@
 // program itself limited.
 //
 // What a program gains here is what waiting for an arena's lock costs. A block that another thread frees goes
-// back to its own arena, as ever.
+// back to its own arena, as ever. Arenas keep their free tops: that each returns its own to the kernel is
+// another cost.
 #include <cstddef>
 #include <dlfcn.h>
 #include <malloc.h>
@@ -14,6 +15,7 @@ namespace reap::preload {
 namespace {
 
 constexpr int kMostArenas = 1 << 16;
+constexpr int kMostKept = 1 << 30;
 
 int (*next_mallopt)(int, int);
 
@@ -35,7 +37,9 @@ struct Own {
 [[gnu::constructor]] static void start() {
     resolve_real();
     next_mallopt = reinterpret_cast<int (*)(int, int)>(dlsym(RTLD_NEXT, "mallopt"));
-    if (next_mallopt != nullptr) next_mallopt(M_ARENA_MAX, kMostArenas);
+    if (next_mallopt == nullptr) return;
+    next_mallopt(M_ARENA_MAX, kMostArenas);
+    next_mallopt(M_TRIM_THRESHOLD, kMostKept);
 }
 
 } // namespace reap::preload

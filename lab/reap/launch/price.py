@@ -88,9 +88,7 @@ def net(gross: Outcome, report: Path) -> Outcome:
         return msgspec.structs.replace(gross, ahead=Ahead(overwritten=True))
     spent = total(processes)
     if not _counted(gross, spent):
-        spent = msgspec.structs.replace(
-            total(processes[:1]), ended=spent.ended, uncounted=len(processes) - 1
-        )
+        spent = msgspec.structs.replace(total(processes[:1]), ended=spent.ended, uncounted=len(processes) - 1)
     if not _counted(gross, spent):
         return msgspec.structs.replace(gross, ahead=Ahead(ended=spent.ended, overwritten=True))
     cpu_ns = min(spent.cpu_ns + spent.free_ns, gross.cpu_ns)

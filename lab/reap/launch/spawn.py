@@ -74,7 +74,9 @@ class Prepared:
         if launch.requests:
             requests.prepare(self._marked)
         self._price = price.prepare(launch, scratch)
-        self.command = _command(launch, scratch, self._sink, self._marked, price.variables(self._price, launch))
+        self.command = _command(
+            launch, scratch, self._sink, self._marked, price.variables(self._price, launch)
+        )
         """The launcher's, but for where its result goes."""
 
     def spent_ahead(self) -> Ahead:

@@ -174,7 +174,7 @@ def allocate_less(facts: Facts) -> Concluded:
     profile, bound = facts.profile, facts.price
     assert bound is not None  # noqa: S101 - the rule applies only then
     sentences = [
-        f"Allocation costs this program {say.part(bound)}, which {preloaded(bound.arm)} saves.",
+        f"Allocation costs this program {say.part(bound)}, as measured with {preloaded(bound.arm)}.",
         *([say.worth_nothing(facts)] if facts.decided else untrusted.sentences(facts.comparison)),
         "What is left is to allocate less." if facts.decided else "Allocating less would save it.",
         *say.time(facts),
