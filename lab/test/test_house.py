@@ -14,6 +14,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from reap.allocators.records import OWN
+from reap.launch import price
 
 pytestmark = pytest.mark.bare
 
@@ -171,10 +172,11 @@ def preloads() -> list[Path]:
 
 
 def test_preloads_are_installed():
-    """The wheel has one for each folder of lab/preload that makes one, those of drag, and our allocators."""
+    """The wheel has one for each folder of lab/preload that makes one, price, drag, and our allocators."""
     sources = [path.relative_to(LAB / "preload") for path in committed("lab/preload/*/*.cpp")]
-    folders = {path.parts[0] for path in sources} - {"common", "fuzz", "test", "unwind"}
-    made = {f"libreap-{name}.so" for name in [*folders, "drag-callbacks", "drag-sample"]}
+    folders = {path.parts[0] for path in sources} - {"common", "fuzz", "price", "test", "unwind"}
+    prices = [f"price-{name}" for name in (price.FIRST, price.BUMP, *price.CAUSES)]
+    made = {f"libreap-{name}.so" for name in [*folders, *prices, "drag-callbacks", "drag-sample"]}
     assert {path.name for path in preloads()} == {*made, *OWN.values()}
 
 

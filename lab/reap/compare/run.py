@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from reap.allocators import price, verify
+from reap.allocators import verify
 from reap.allocators.records import DEFAULT, Allocator
 from reap.compare import analyse, latency
 from reap.compare.latency import LATENCY
@@ -17,6 +17,7 @@ from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread, Witness
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
+from reap.launch import price
 from reap.launch.host import quota
 
 SERVED = ("cpu", "cpu_per_request", "throughput", "peak_resident", "minor_faults", *LATENCY)

@@ -11,17 +11,18 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from reap.allocators import catalog, price
+from reap.allocators import catalog
 from reap.allocators.records import Allocator
 from reap.base.records import Record
 from reap.compare import analyse, judge
 from reap.compare.judge import Standing
+from reap.evidence.analyse.reach import unreachable
 from reap.evidence.analyse.suspicions.records import Remedy, Suspicion
 from reap.evidence.records import Wall
 from reap.experiment.budget import LEAST_ROUNDS
 from reap.experiment.records import Comparison
 from reap.experiment.spec import Spec, state_of
-from reap.launch import collectors, native_files
+from reap.launch import collectors, native_files, price
 from reap.launch.program import Program
 
 MOST = 6
@@ -122,14 +123,14 @@ def second(
                 of_memory |= {remedy.name} if remedy.metric == "resident" else set()
     known = {name.removeprefix(price.PREFIX) for each in suspicions for name in each.probes}
     gained = comparison is not None and _gains(comparison)
-    wanted = [name for name in price.CAUSES if gained or name in known]
-    if not _may_price(program, base):
+    wanted = [name for name in price.CAUSES if (gained and name != "arenas") or name in known]
+    if not _may_price(program, base, wall):
         missing |= {f"{price.PREFIX}{name}": NOT_PRELOADED for name in wanted}
         wanted = []
     if wall.threads <= 1 and "arenas" in wanted:
         missing[f"{price.PREFIX}arenas"] = ONE_THREAD
         wanted.remove("arenas")
-    if _may_price(program, base) and _may_bump(wall):
+    if _may_price(program, base, wall) and _may_bump(wall):
         wanted.append(price.BUMP)
     every = [*(_price(name) for name in wanted), *arms.values()]
     paid = affordable(every, wall.wall_seconds, budget)
@@ -165,8 +166,8 @@ def _gains(comparison: Comparison) -> bool:
     return any(each in {Standing.GAIN, Standing.INCONCLUSIVE} for each in standings)
 
 
-def _may_price(program: Program, base: Allocator) -> bool:
-    return not (program.obstacle or program.brings_malloc or base.library)
+def _may_price(program: Program, base: Allocator, wall: Wall) -> bool:
+    return not (program.obstacle or program.brings_malloc or base.library or unreachable(wall))
 
 
 def _may_bump(wall: Wall) -> bool:

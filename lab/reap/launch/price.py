@@ -1,6 +1,7 @@
-"""Runs under a preload that measures the price of allocation: its report, which is taken off the outcome.
+"""Preloads made for the question what allocation costs: their names, and their reports.
 
-The preloads touch memory before the program needs it. The kernel counts that with the program's own time.
+Each takes one cost away, and none is for use. Some touch memory before the program needs it. The kernel
+counts that with the program's own time, so that it is taken off the outcome.
 """
 
 from pathlib import Path
@@ -13,15 +14,32 @@ from reap.base.files import native_name
 from reap.launch.host import memory
 from reap.launch.records import Ahead, Launch, Outcome
 
-_PREFIX = "libreap-price-"
+PREFIX = "price: "
+FIRST = "recycle"
+"""What every program is tried with first: it bounds what a change of malloc could give."""
+BUMP = "bump"
+"""What bounds it, too, of a program that allocates so little in all that memory lasts."""
+CAUSES = ("placed", "cache", "arenas")
+"""Those that tell causes apart, where something gained."""
+_FILES = "libreap-price-"
 """How the files of these preloads begin."""
 _SHARE = 4
 """A process may take so much less than what is available: other arms of a round run at the same time."""
 
 
+def is_whole(name: str) -> bool:
+    """Whether an arm of this name is a malloc that costs next to nothing, and not one cost less."""
+    return name in {f"{PREFIX}{FIRST}", f"{PREFIX}{BUMP}"}
+
+
+def is_price(name: str) -> bool:
+    """Whether an arm of this name is one of them."""
+    return name.startswith(PREFIX)
+
+
 def prepare(launch: Launch, scratch: Path) -> Path | None:
     """Makes the file for one run; None for a launch without such a preload. Throws ReapError."""
-    if not Path(launch.allocator).name.startswith(_PREFIX):
+    if not Path(launch.allocator).name.startswith(_FILES):
         return None
     path = scratch / "price"
     try:

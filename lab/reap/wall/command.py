@@ -4,7 +4,7 @@ import contextlib
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +23,28 @@ from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.commandline.redact import redacting
 from reap.commandline.stdin import spooled
-from reap.compare import experiments
-from reap.compare import run as comparing
 from reap.compare.part import ComparisonPart
 from reap.evidence import run as measuring
 from reap.evidence import terminal as evidence_terminal
-from reap.evidence import trials
-from reap.evidence.analyse.reach import unreachable
 from reap.evidence.analyse.suspicions.suspect import suspect
-from reap.evidence.explain import Explained, explain
+from reap.evidence.explain import Explained
 from reap.evidence.judge.records import Diagnosis
 from reap.evidence.judge.verdict import diagnose
 from reap.evidence.part import CausesPart, VerdictPart
 from reap.evidence.run import Measured
-from reap.experiment.folder import Folder
 from reap.experiment.records import Comparison
-from reap.experiment.specify import Conditions, specify
 from reap.launch import program as programs
-from reap.launch.program import Program
 from reap.launch.records import Launch
 from reap.recording import read
 from reap.recording.analyse.profile import profile as analyse
 from reap.server import words as server_words
 from reap.server.records import Server
+from reap.wall import run as trying
 from reap.wall import terminal
 from reap.wall.part import WallPart
 
 RESULTS, PAGE, STACKS, TRIALS = "wall.json", "wall.html", "stacks.folded", "trials"
 _INPUT = "stdin"
-_FIRST = 0.6
-"""The part of the budget that the first comparison may take; causes are told apart in what is left."""
 _SECONDS = click.FloatRange(min=0, min_open=True)
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -280,62 +272,21 @@ def _write(asked: Asked, parts: list[Part], json_file: Path | None, *, force: bo
 
 
 def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
-    """Tries allocators, the price and what tells causes apart: the parts of it. Throws ReapError."""
-    found = programs.resolve(list(asked.command))
-    base = catalog.parse(asked.allocator)[0] if asked.allocator else Allocator(name=DEFAULT)
-    usual, missing = experiments.choose(None, alone=True)
-    if missing:
-        _say(missing)
-    others = [each for each in usual if each.name not in {base.name, DEFAULT}]
-    if found.obstacle or unreachable(seen.wall):
-        return _settings_tried(asked, seen, found, console)
-    arms = trials.first([base, *others], found)
-    kept = trials.affordable(arms[1:], seen.wall.wall_seconds, _FIRST * asked.budget) or arms[1:2]
-    left = {each.name: trials.NO_TIME for each in arms[1:] if each not in kept}
-    with _experiment(asked, [base, *kept], _FIRST * asked.budget) as runs, Bar() as bar:
-        listener = Terminal(bar)
-        compared = comparing.compare(runs, listener)
-        told = explain(
-            runs,
-            listener,
-            suspect(seen.wall),
-            compared,
+    """Tries what the program may be tried with: the parts with what came of it. Throws ReapError."""
+    with Bar() as bar:
+        compared, told = trying.run(
+            list(asked.command),
             seen.wall,
-            asked.budget,
+            asked.path / TRIALS,
+            Terminal(bar),
+            base=catalog.parse(asked.allocator)[0] if asked.allocator else None,
+            budget=asked.budget,
+            timeout=asked.timeout,
+            stdin=asked.path / _INPUT,
         )
-    evidence_terminal.render_trials(console, [compared, *([told.comparison] if told.comparison else [])])
-    return _parts(asked, seen, compared, replace(told, missing={**left, **told.missing}))
-
-
-def _settings_tried(asked: Asked, seen: Measured, program: Program, console: Console) -> list[Part]:
-    """The same of a program that no preload enters: what variables can change. Throws ReapError."""
-    plan = trials.second(
-        suspect(seen.wall),
-        None,
-        program,
-        base=Allocator(name=DEFAULT),
-        wall=seen.wall,
-        budget=asked.budget,
-    )
-    if not plan.allocators:
-        return _parts(asked, seen, told=Explained(missing=plan.missing))
-    with _experiment(asked, [Allocator(name=DEFAULT), *plan.allocators], asked.budget) as runs, Bar() as bar:
-        causes = comparing.compare(runs, Terminal(bar))
-    evidence_terminal.render_trials(console, [causes])
-    return _parts(asked, seen, told=Explained(causes, plan.missing))
-
-
-def _experiment(asked: Asked, arms: list[Allocator], budget: float) -> Folder:
-    """A new experiment of these arms, the baseline first. Throws ReapError."""
-    stdin = asked.path / _INPUT
-    spec = specify(
-        list(asked.command),
-        arms,
-        baseline=arms[0].name,
-        conditions=Conditions(budget=budget, timeout=asked.timeout, stdin=stdin.exists(), pairing="auto"),
-    )
-    content = iter([stdin.read_bytes()]) if stdin.exists() else None
-    return Folder.create(asked.path / TRIALS, spec, content, force=True)
+    if ran := [each for each in (compared, told.comparison) if each]:
+        evidence_terminal.render_trials(console, ran)
+    return _parts(asked, seen, compared, told)
 
 
 def _say_written(asked: Asked, parts: Sequence[Part], json_file: Path | None, html_file: Path | None) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from reap.allocators import price
 from reap.answer.commands import with_variables
 from reap.compare import analyse, judge
 from reap.compare import thresholds as comparing
@@ -16,6 +15,7 @@ from reap.evidence.judge.findings import Trials, judged, trials_of
 from reap.evidence.judge.records import Bound, Finding
 from reap.evidence.records import Wall
 from reap.experiment.records import Comparison, Ratio, Side
+from reap.launch import price
 from reap.recording.records import Pattern, Profile, Share
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from reap.allocators import price
 from reap.base import units
 from reap.compare import judge, phrases
 from reap.compare.judge import Standing
@@ -10,6 +9,7 @@ from reap.evidence.analyse.suspicions.records import OF_MEMORY, Cause, Remedy, S
 from reap.evidence.judge.records import Finding, Status
 from reap.evidence.judge.untrusted import why_not
 from reap.experiment.records import Comparison, Ratio, Side
+from reap.launch import price
 
 WORDS: dict[Cause, str] = {
     "tcache overflow": "the per-thread cache of freed blocks overflows, so malloc takes its slow path",

@@ -1,6 +1,5 @@
 """Sentences that several conclusions share, each with its figure and interval. Nothing here decides."""
 
-from reap.allocators import price
 from reap.answer import words
 from reap.answer.commands import preloading
 from reap.base import units
@@ -10,6 +9,7 @@ from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.facts import Facts
 from reap.evidence.judge.records import Bound
 from reap.experiment.records import Comparison, Ratio, Side
+from reap.launch import price
 
 
 def named(facts: Facts, side: Side, won: Ratio) -> str:

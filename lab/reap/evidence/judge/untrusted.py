@@ -1,7 +1,7 @@
 """Why the figures of an allocator that was tried say nothing of another allocator."""
 
-from reap.allocators import price
 from reap.experiment.records import Comparison, Side
+from reap.launch import price
 
 
 def why_not(side: Side) -> str:

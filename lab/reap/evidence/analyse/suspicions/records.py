@@ -77,7 +77,7 @@ class Suspicion(Record):
     """About what part of the program's time it takes, or of its memory for the causes of memory: 0 to 1."""
     statements: list[Evidence]
     probes: list[str] = []
-    """Names of the preloads (`reap.allocators.price`) that take this cause away and nothing else."""
+    """Names of the preloads (`reap.launch.price`) that take this cause away and nothing else."""
     remedies: list[Remedy] = []
 
     @property

@@ -1,0 +1,75 @@
+"""Runs the trials of a command that was watched: allocators and the price, then what tells causes apart."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from reap.allocators.records import DEFAULT, Allocator
+from reap.compare import experiments
+from reap.compare import run as comparing
+from reap.evidence import trials
+from reap.evidence.analyse.reach import unreachable
+from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.explain import Explained, explain
+from reap.evidence.records import Wall
+from reap.experiment.folder import Folder
+from reap.experiment.records import Comparison
+from reap.experiment.runner import Listener
+from reap.experiment.specify import Conditions, specify
+from reap.launch import program as programs
+from reap.launch.program import Program
+
+_FIRST = 0.6
+"""The part of the budget that the first comparison may take; causes are told apart in what is left."""
+
+
+def run(
+    command: list[str],
+    wall: Wall,
+    folder: Path,
+    listener: Listener,
+    *,
+    base: Allocator | None,
+    budget: float,
+    timeout: float | None,
+    stdin: Path,
+) -> tuple[Comparison | None, Explained]:
+    """Tries, in `folder`, what a program that is known by `wall` may be tried with, within `budget` seconds.
+
+    It is compared under `base`, None for the C library's own. `stdin` is what it reads, if the file is there.
+    The first comparison is None where no preload reaches what the program allocates. Throws ReapError.
+    """
+    found, own = programs.resolve(command), base or Allocator(name=DEFAULT)
+
+    def experiment(arms: list[Allocator], seconds: float) -> Folder:
+        spec = specify(
+            command,
+            arms,
+            baseline=arms[0].name,
+            conditions=Conditions(budget=seconds, timeout=timeout, stdin=stdin.exists(), pairing="auto"),
+        )
+        content = iter([stdin.read_bytes()]) if stdin.exists() else None
+        return Folder.create(folder, spec, content, force=True)
+
+    if found.obstacle or unreachable(wall):
+        plan = _settings(found, wall, budget)
+        if not plan.allocators:
+            return None, Explained(missing=plan.missing)
+        with experiment([Allocator(name=DEFAULT), *plan.allocators], budget) as runs:
+            return None, Explained(comparing.compare(runs, listener), plan.missing)
+    usual, missing = experiments.choose(None, alone=True)
+    if missing:
+        listener.say(missing)
+    others = [each for each in usual if each.name not in {own.name, DEFAULT}]
+    arms = trials.first([own, *others], found)[1:]
+    kept = trials.affordable(arms, wall.wall_seconds, _FIRST * budget) or arms[:1]
+    left = {each.name: trials.NO_TIME for each in arms if each not in kept}
+    with experiment([own, *kept], _FIRST * budget) as runs:
+        compared = comparing.compare(runs, listener)
+        told = explain(runs, listener, suspect(wall), compared, wall, budget)
+    return compared, replace(told, missing={**left, **told.missing})
+
+
+def _settings(program: Program, wall: Wall, budget: float) -> trials.Plan:
+    """What variables can change of a program that no preload enters."""
+    own = Allocator(name=DEFAULT)
+    return trials.second(suspect(wall), None, program, base=own, wall=wall, budget=budget)
