@@ -303,6 +303,12 @@ std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t a
             if (const char *name = dwarf_filesrc(files, call_file, nullptr, nullptr)) here.file = name;
         }
     }
+    if (!frames.empty() && frames.back().function.starts_with("__")) {
+        // The public name of a library's function: printf and not __printf.
+        std::string exported = function(path, address);
+        if (!exported.empty() && frames.back().function.ends_with(exported))
+            frames.back().function = std::move(exported);
+    }
     if (frames.empty() || frames.back().function.empty()) {
         here.function = function(path, address);
         if (frames.empty()) {

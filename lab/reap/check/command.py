@@ -107,7 +107,8 @@ def check(context: click.Context, /, **given: Any) -> int:  # noqa: ANN401 - cli
     output is its own, and what Reap says goes to standard error.
 
     Exits with CMD's own status where that is not 0, else with 1 if a limit is exceeded, else with 3 if a
-    part of the program was not recorded: what is not measured does not pass.
+    part of the program was not recorded: what is not measured does not pass. Children get the recorder also
+    where their environment drops it; with REAP_KEEP_ENVIRONMENT=1 environments stay as they are.
 
     \b
         reap check --max-peak 200MB --max-live-at-exit 0 -- ./server
@@ -128,25 +129,30 @@ def _checked(asked: "Asked", path: Path, stdin: str) -> int:
     from reap.check.run import run
     from reap.commandline import reporting
     from reap.launch import program as programs
+    from reap.recording.record import LostError
 
     reporting.refuse_existing(asked.json, asked.html, asked.junit, asked.output, force=asked.force)
     reporting.require_file(asked.output)
     found = programs.resolve(asked.command)
     programs.require_preloadable(found)
-    runs, outcome = run(
-        _launch(asked, found.command, found.path, stdin),
-        path,
-        asked.depth,
-        asked.suppress,
-        asked.accept,
-        runs=asked.runs,
-        enough=lambda so_far: not asked.update and judge.settled(asked.limits, so_far),
-        say=lambda text: click.echo(f"reap: {text}", err=True),
-    )
+    lost = ""
+    try:
+        runs, outcome = run(
+            _launch(asked, found.command, found.path, stdin),
+            path,
+            asked.depth,
+            asked.suppress,
+            asked.accept,
+            runs=asked.runs,
+            enough=lambda so_far: not asked.update and judge.settled(asked.limits, so_far),
+            say=lambda text: click.echo(f"reap: {text}", err=True),
+        )
+    except LostError as error:
+        runs, outcome, lost = [], error.outcome, error.what
     status = reporting.say_end(found.command[0], outcome, asked.timeout)
     if outcome.timed_out:
         reporting.say_hang(_launch(asked, found.command, found.path, stdin), "record")
-    result = _result(asked, found.command, runs, outcome, status)
+    result = _result(asked, found.command, runs, outcome, status, lost)
     _write(asked, result, path)
     _tell(asked, result)
     if status:
@@ -176,15 +182,17 @@ def _launch(asked: "Asked", command: list[str], program: str, stdin: str) -> "La
 
 
 def _result(
-    asked: "Asked", command: list[str], runs: "list[Measured]", outcome: "Outcome", status: int
+    asked: "Asked", command: list[str], runs: "list[Measured]", outcome: "Outcome", status: int, lost: str
 ) -> "Check":
+    """`lost` says what became of a recording that cannot be read; empty if there is none."""
     from reap.check import judge
     from reap.check.records import Check
     from reap.commandline import reporting
 
-    found = [judge.judged(each, runs) for each in asked.limits] if not status else []
+    found = [judge.judged(each, runs) for each in asked.limits] if not status and not lost else []
     # A run that keeps a limit and was recorded whole decides, also where an earlier one was not.
     unmeasured = runs if asked.update or any(each.verdict == "not measured" for each in found) else []
+    unread = [f"{lost[0].upper()}{lost[1:]}."] if lost and not status else []
     return Check(
         program=reporting.name_of(command),
         command=command,
@@ -196,9 +204,9 @@ def _result(
         judged=found,
         suppressed=runs[-1].suppressed if runs else [],
         baseline=str(asked.baseline_file or ""),
-        notes=judge.notes(runs, asked.limits, asked.baseline, asked.depth) if runs else [],
+        notes=judge.notes(runs, asked.limits, asked.baseline, asked.depth) if runs else unread,
         coverage=runs[-1].coverage if runs else None,
-        missing=list(dict.fromkeys(reason for run in unmeasured for reason in run.missing)),
+        missing=list(dict.fromkeys(reason for run in unmeasured for reason in run.missing)) or unread,
         to_accept=judge.to_accept(unmeasured),
     )
 
@@ -216,7 +224,7 @@ def _write(asked: "Asked", result: "Check", path: Path) -> None:
     if asked.json is None and asked.html is None:
         return
     parts: list[Part] = [CheckPart(check=result)]
-    if asked.html is not None and not result.status:
+    if asked.html is not None and result.runs and not result.status:
         parts += _recorded(path)
     answer = Answer(title=result.program, command=result.command, parts=parts)
     files.write_files(files.report_of(answer), json=asked.json, html=asked.html, force=asked.force)
@@ -250,7 +258,8 @@ def _tell(asked: "Asked", result: "Check") -> None:
     reporting.say_files(json=asked.json, html=asked.html)
     if asked.junit is not None:
         reporting.say_written("JUnit", asked.junit)
-    if asked.output is not None:
+    is_lost = bool(result.missing and not result.runs)
+    if asked.output is not None and not is_lost:
         reporting.say_written("the recording", asked.output)
         reporting.say_next(["reap", "show", str(asked.output)])
     elif result.exceeded and asked.html is None:

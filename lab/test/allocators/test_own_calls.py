@@ -202,6 +202,19 @@ def test_an_allocator_whose_other_functions_are_called_is_named(tmp_path):
     assert [each.allocator for each in done.profile.unrecorded_allocators] == ["mimalloc"]
 
 
+def test_a_function_of_cxx_with_such_a_name_is_none_of_them(tmp_path):
+    text = """
+        #include <stddef.h>
+        void *mi_malloc(size_t);
+        void mi_free(void *);
+        int semi_new(void) __asm__("_Z8semi_newv") __attribute__((weak));
+        int main(void) { mi_free(mi_malloc(1001)); return semi_new ? 1 : 0; }"""
+    done = recorded(tmp_path, "full", built("cxx-name", text, allocator=library("mimalloc")))
+    assert done.outcome.exit_code == 0
+    assert objects_of(done, 1001) == [1]
+    assert done.profile.unrecorded_allocators == []
+
+
 def test_a_library_that_is_opened_later_and_calls_them_is_named(tmp_path):
     text = DECLARED + "void *opened(void) { return mallocx(3003, 0); }"
     opened = built("opened", text, "-shared", "-fPIC", allocator=library("jemalloc"))

@@ -5,7 +5,7 @@ from recorded import recorded
 
 from reap.allocators import catalog, own_functions
 from reap.recording.analyse.notes import notes
-from reap.recording.analyse.unrecorded import unrecorded
+from reap.recording.analyse.unrecorded import note, unrecorded
 from reap.recording.records import UnrecordedAllocator
 
 LINKED = """
@@ -36,6 +36,14 @@ def test_a_linked_allocator_is_named_with_what_that_means_for_the_figures(tmp_pa
     )
     (note,) = [each for each in profile.notes if "app_je_malloc" in each]
     assert all(each in note for each in ("jemalloc", "linked", "most in use", "leak", "check"))
+
+
+def test_the_note_names_uprobes_where_they_find_the_functions():
+    def said(function: str) -> str:
+        return note(UnrecordedAllocator(module="/srv/service", allocator="jemalloc", function=function))
+
+    assert "reap record --via uprobe" in said("_rjem_malloc")
+    assert not any("uprobe" in said(function) for function in ("app_je_malloc", ""))
 
 
 def test_a_stripped_one_is_known_by_what_it_prints():

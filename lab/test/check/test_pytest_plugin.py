@@ -176,3 +176,27 @@ def test_it_works_beside_xdist_and_options(tmp_path):
     out, cases = ran(tmp_path, "-n", "2", "-k", "test_within or test_peak", "--lf", "-x")
     assert set(cases) == {"test_within", "test_peak"}, out
     assert "reap: peak 97" in failure(cases["test_peak"]), out
+
+
+NOT_MEASURED = """
+import os
+
+import pytest
+
+
+@pytest.mark.reap(max_peak="1 GB")
+@pytest.mark.parametrize("size", [0, 4096])
+def test_truncates(size):
+    os.truncate(os.environ["REAP_TRACE"], size)
+"""
+
+
+def test_what_is_not_measured_is_an_error(tmp_path):
+    """Whether its recording cannot be read at all, or lacks the call."""
+    (tmp_path / "test_it.py").write_text(NOT_MEASURED)
+    out, cases = ran(tmp_path)
+    assert set(cases) == {"test_truncates[0]", "test_truncates[4096]"}, out
+    for case in cases.values():
+        (error,) = case.iter("error")
+        assert "not measured, so no limit counts as kept" in error.text, out
+        assert not list(case.iter("failure"))

@@ -197,6 +197,22 @@ def test_a_baseline_is_not_written_from_what_was_not_measured(tmp_path, unmeasur
     assert not (tmp_path / "b.json").exists()
 
 
+def test_a_recording_that_cannot_be_read_is_not_measured(tmp_path, monkeypatch):
+    """Of one that the program truncated nothing is left, and no limit counts as kept."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "false")
+    words = ("--max-peak", "1GB", "-o", "x.reap", "--junit", "c.xml", "--html", "c.html")
+    done = reap("check", *words, "--", "sh", "-c", ": > x.reap", cwd=tmp_path)
+    assert done.returncode == ExitCode.NOT_MEASURED, done.stderr
+    assert "note: The recording x.reap was truncated or overwritten while it was made" in done.stderr
+    assert "reap: not measured: sh: not all of it was recorded" in done.stderr
+    assert "reap show" not in done.stderr
+    (suite,) = ET.parse(tmp_path / "c.xml").getroot()  # noqa: S314 - our own
+    (error,) = suite.iter("error")
+    assert (suite.attrib["errors"], error.attrib["type"]) == ("1", "not measured")
+    assert "not-measured" in (tmp_path / "c.html").read_text()
+    assert reap("check", *words, "-f", "--", "sh", "-c", ": > x.reap; exit 7", cwd=tmp_path).returncode == 7
+
+
 @pytest.mark.parametrize("way", ["env -i", "env LD_PRELOAD=", "env -u REAP_TRACE"])
 def test_children_keep_their_environment_if_asked(unmeasured, monkeypatch, way):
     """However short they live, it is known that they were not measured."""

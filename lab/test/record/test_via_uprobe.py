@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from building import OUT, compiled
 from lab.test.record.outside import NEEDS_UPROBES, recorded, target
 from programs import NOBODY, as_nobody, reap, reap_command
 
@@ -213,3 +214,23 @@ def test_options_that_do_not_go_together(tmp_path, words, message):
     assert done.returncode in (ExitCode.USAGE, ExitCode.NOT_FOUND), done.stderr
     assert message in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+LINKED = """
+    #include <unistd.h>
+    static char heap[1 << 16];
+    static size_t used;
+    __attribute__((noinline)) void *_rjem_malloc(size_t size) { return heap + (used += size) % (1 << 15); }
+    __attribute__((noinline)) char *take(void) { return (char *)_rjem_malloc(24) + 1; }
+    int main(void) {
+        for (int i = 0; i < 1000; i++) { *take() = 1; usleep(200); }
+        return 0;
+    }"""
+
+
+def test_an_allocator_that_is_linked_in(tmp_path):
+    """No preload comes between the functions of one file."""
+    command = ["gcc", "-x", "c", "-g", "-O1", "-w", "-", "-o", OUT]
+    _, seen = via(tmp_path, compiled("linked-rjem", command, text=LINKED))
+    assert "take" in {site.function for site in seen.sites}
+    assert seen.calls["malloc"] > 10

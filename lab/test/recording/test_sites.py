@@ -36,6 +36,17 @@ def test_sites_of_a_library_that_was_closed_keep_their_names(tmp_path):
     assert [seen.get(name) for name in words[1::2]] == [1000, 1000, 1000], seen
 
 
+def test_a_function_of_two_names_has_its_public_one(tmp_path):
+    """Debug information has the one that the library uses within itself, as __printf."""
+    text = """
+        #include <stdlib.h>
+        __attribute__((noinline)) void *__make_text(int size) { return (char *)malloc(size) + 1; }
+        void *make_text(int size) __attribute__((alias("__make_text")));
+        int main(void) { for (int i = 0; i < 100; i++) free((char *)make_text(10) - 1); return 0; }"""
+    done = recorded(tmp_path, "full", compile_c("aliases", text, ["-g", "-O1", "-fno-builtin"]))
+    assert "make_text" in {site.function for site in done.profile.sites}
+
+
 @pytest.mark.parametrize(
     "wrapper",
     [

@@ -27,6 +27,8 @@ struct Family {
     const link_map *library = nullptr; // that defines them
 
     [[nodiscard]] bool has(const char *name) const noexcept {
+        // Names of C++: nearly all of libstdc++'s thousands of slots.
+        if (name[0] == '_' && name[1] == 'Z') return false;
         for (const char *part : parts) {
             if (part != nullptr && strstr(name, part) != nullptr) return true;
         }

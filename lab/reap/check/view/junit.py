@@ -10,21 +10,25 @@ from reap.check.records import Check, Judged
 def junit(held: Check) -> bytes:
     """The file: a limit that is exceeded is a failure, and one that was not measured an error.
 
-    A program that failed is an error, too; inconclusive limits pass.
+    So is a program that failed, or whose recording cannot be read; inconclusive limits pass.
     """
+    unjudged = bool(held.status or (held.missing and not held.judged))
     counts = {
         "tests": str(max(len(held.judged), 1)),
         "failures": str(len(held.exceeded)),
-        "errors": str(int(held.status != 0) + len(held.unmeasured)),
+        "errors": str(int(unjudged) + len(held.unmeasured)),
         "time": f"{held.seconds:.3f}",
     }
     suites = Element("testsuites", counts)
     suite = SubElement(suites, "testsuite", {"name": printable(f"reap check: {held.program}"), **counts})
     classname = printable(f"reap.{held.program}")
-    if held.status:
+    if unjudged:
         case = SubElement(suite, "testcase", {"classname": classname, "name": "runs", "time": counts["time"]})
         said = printable(words.summary(held))
-        SubElement(case, "error", {"message": said, "type": "status"}).text = said
+        error = SubElement(
+            case, "error", {"message": said, "type": "status" if held.status else "not measured"}
+        )
+        error.text = "\n".join([said, *map(printable, held.missing)])
     for each in held.judged:
         _case(suite, classname, each, [*held.missing, words.advice(held)])
     if held.notes:

@@ -7,6 +7,8 @@ from reap.allocators import own_functions
 from reap.recording.records import UnrecordedAllocator
 
 _BITS = {"jemalloc": native.OWN_JEMALLOC, "mimalloc": native.OWN_MIMALLOC}
+_PROBED = ("je_", "_rjem_", "mi_")
+"""How functions begin that `reap record --via uprobe` and `--pid` find by name."""
 
 
 def unrecorded(
@@ -51,4 +53,5 @@ def note(each: UnrecordedAllocator) -> str:
     name = each.module.rpartition("/")[2]
     by = f" ({each.function})" if each.function else ""
     figures = "no count, site, leak or most in use has their blocks; no limit of a check covers them"
-    return f"Calls of {each.allocator}'s own functions in {name}{by} are not recorded: {figures}."
+    instead = " `reap record --via uprobe` estimates them." if each.function.startswith(_PROBED) else ""
+    return f"Calls of {each.allocator}'s own functions in {name}{by} are not recorded: {figures}.{instead}"
