@@ -164,7 +164,6 @@ def test_a_gain_is_told_apart_by_all_preloads(true: Program, cpu: float, half: f
     assert names(planned(true, comparison=gained, wall=lasting(0.1, 4)).allocators) == [
         "price: placed",
         "price: cache",
-        "price: arenas",
     ]
     untrusted = comparison_of([side_of("price: recycle", cpu, half, same_output=False)])
     assert planned(true, comparison=untrusted, wall=lasting(0.1, 4)).allocators == []

@@ -10,7 +10,7 @@ from recorded import recorded, target
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
-from reap.launch import native_files
+from reap.launch import native_files, price
 
 PRELOADS = (
     "aligned",
@@ -22,6 +22,7 @@ PRELOADS = (
     "resident",
     "drag-sample",
     "drag-callbacks",
+    *(f"price-{name}" for name in (price.FIRST, price.BUMP, *price.CAUSES)),
 )
 OWN_LOCK = {"dlopen", "dlmopen", "dlclose"}
 """They wait for the loader's lock themselves, without a preload, too."""
