@@ -14,9 +14,11 @@
 #include "files/collections.h"
 #include "files/file.h"
 #include "files/litter.h"
+#include "files/price.h"
 #include "files/requests.h"
 #include "files/resident.h"
 #include "module/text.h"
+#include "reap_price.h"
 #include "reap_requests.h"
 #include "symbols/named.h"
 
@@ -146,6 +148,21 @@ void bind_requests(nb::module_ &m) {
           "What a run left. Takes eight bytes of memory a request. Raises BadTraceError or OSError.");
 }
 
+void bind_price(nb::module_ &m) {
+    m.attr("PRICE_ENV") = REAP_PRICE_ENV;
+    m.attr("PRICE_BYTES_ENV") = REAP_PRICE_BYTES_ENV;
+    nb::class_<reap_price_slot>(m, "PriceSlot", "What a process spent on memory ahead.")
+        .def_ro("pid", &reap_price_slot::pid)
+        .def_ro("touch_ns", &reap_price_slot::touch_ns)
+        .def_ro("free_ns", &reap_price_slot::free_ns)
+        .def_ro("touch_faults", &reap_price_slot::touch_faults)
+        .def_ro("touched", &reap_price_slot::touched)
+        .def_prop_ro("ended", [](const reap_price_slot &slot) { return slot.ended != 0; });
+    m.def("create_price", &create_price, "path"_a, "Makes the file for one run. Raises OSError.");
+    m.def("read_price", &read_price, "path"_a,
+          "What processes reported; None where the program overwrote it. Raises BadTraceError or OSError.");
+}
+
 void bind_collections(nb::module_ &m) {
     nb::class_<reap_collections_slot>(m, "Collections", "What the collector of one CPython did.")
         .def_ro("pid", &reap_collections_slot::pid)
@@ -187,6 +204,7 @@ void bind_files(nb::module_ &m) {
     bind_litter(m);
     bind_resident(m);
     bind_requests(m);
+    bind_price(m);
     bind_collections(m);
     bind_drag_samples(m);
     m.def(

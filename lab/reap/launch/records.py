@@ -74,6 +74,26 @@ class RequestTimes(Record):
     """Requests that were not recorded, because the disk was full or the file out of reach."""
 
 
+class Ahead(Record):
+    """What a preload that measures the price of allocation spent on touching memory ahead of the program.
+
+    CPU time and faults are already subtracted from those of the run.
+    """
+
+    cpu_ns: int = 0
+    free_ns: int = 0
+    """CPU time that the kernel needs to free that memory when the process ends, an estimate."""
+    faults: int = 0
+    bytes: int = 0
+    ended: bool = False
+    """Whether its memory ended in some process, which then went on as an ordinary allocator: the run does
+    not show what it is for."""
+    uncounted: int = 0
+    """Processes that nobody waited for: the kernel counts neither their work nor this."""
+    overwritten: bool = False
+    """The program overwrote the report: nothing is subtracted."""
+
+
 class LoadLatency(Record):
     """Of a load at a fixed rate, an open loop: from when each request was due to its answer, in nanoseconds.
 
@@ -149,6 +169,8 @@ class Outcome(Record):
     """Of their names, modes and contents; empty where these are more than 256 MB, or could not be read."""
     requests: RequestTimes | None = None
     """If requested: of the requests that it marked; else None."""
+    ahead: Ahead | None = None
+    """Under a preload that measures the price of allocation; else None."""
     still_running: list[str] = []
     """Of a recorded program: processes that it started and that run on after it, as `name (pid N)`."""
     failure: str = ""

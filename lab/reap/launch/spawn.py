@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
@@ -14,8 +14,8 @@ from typing import BinaryIO
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
-from reap.launch import native_files, preloads, probe, requests
-from reap.launch.records import Launch, Outcome
+from reap.launch import native_files, preloads, price, probe, requests
+from reap.launch.records import Ahead, Launch, Outcome
 
 _PATIENCE = 2.0
 """Seconds that a program gets to end when we are interrupted, and then once more."""
@@ -73,14 +73,23 @@ class Prepared:
             self._sink.touch()
         if launch.requests:
             requests.prepare(self._marked)
-        self.command = _command(launch, scratch, self._sink, self._marked)
+        self._price = price.prepare(launch, scratch)
+        self.command = _command(
+            launch, scratch, self._sink, self._marked, price.variables(self._price, launch)
+        )
         """The launcher's, but for where its result goes."""
+
+    def spent_ahead(self) -> Ahead:
+        """What was spent so far on memory ahead of the program, under a preload that does so."""
+        return price.total((self._price and price.read(self._price)) or [])
 
     def outcome(self, text: bytes) -> Outcome:
         """What came of it, from the launcher's result. Throws ReapError if the program was not executed."""
         outcome = _decode(self.launch, text)
         if self.launch.requests:
             outcome = msgspec.structs.replace(outcome, requests=requests.read(self._marked))
+        if self._price is not None:
+            outcome = price.net(outcome, self._price)
         if not self.launch.probe:
             return outcome
         heap = probe.read(self._sink)
@@ -88,7 +97,9 @@ class Prepared:
         return msgspec.structs.replace(outcome, heap=heap, malloc_provider=provider)
 
 
-def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[str]:
+def _command(
+    launch: Launch, scratch: Path, sink: Path, marked: Path, variables: Mapping[str, str]
+) -> list[str]:
     command = [str(native_files.spawner()), "--program", launch.program]
     if launch.capture:
         command.append("--capture")
@@ -103,7 +114,7 @@ def _command(launch: Launch, scratch: Path, sink: Path, marked: Path) -> list[st
         command += ["--ignore", str(int(number))]
     for name in launch.remove:
         command += ["--unset", name]
-    for name, value in {**launch.environment, **preloads.compose(launch, scratch)}.items():
+    for name, value in {**launch.environment, **variables, **preloads.compose(launch, scratch)}.items():
         command += ["--set", f"{name}={value}"]
     if launch.probe:
         command += ["--set", f"{probe.VARIABLE}={sink}"]

@@ -19,7 +19,7 @@ from reap.launch.process import smaps
 from reap.launch.records import Launch, Loaded, LoadLatency, Outcome
 from reap.server import generators, ready
 from reap.server.records import Served, Service
-from reap.server.usage import Usage
+from reap.server.usage import Usage, usage
 
 _LOOK = 0.01
 """Seconds between two looks whether a server is ready."""
@@ -71,6 +71,13 @@ class Running:
     def has_ended(self, within: float = 0.0) -> bool:
         """Whether its first process has ended, or does so soon."""
         return readable(self.pidfd, within)
+
+    def usage(self) -> Usage:
+        """What it has cost so far, without what a preload spent on memory ahead of it."""
+        used, ahead = usage(self.launcher.process.pid), self._prepared.spent_ahead()
+        return msgspec.structs.replace(
+            used, cpu_ns=used.cpu_ns - ahead.cpu_ns, minor_faults=used.minor_faults - ahead.faults
+        )
 
     def add(self, before: Usage, after: Usage) -> None:
         """A measured load between these readings."""

@@ -15,7 +15,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.launch.records import Outcome
 from reap.server import running
 from reap.server.records import Served, Service
-from reap.server.usage import busiest, busiest_pid, usage
+from reap.server.usage import busiest, busiest_pid
 
 _HINT = "run --server and --load by hand first"
 
@@ -34,10 +34,10 @@ def serve(services: Sequence[Service], core: int | None, load_core: int | None) 
         for _ in range(max(each.warm_ups for each in services)):
             running.load(all_of, load_core, turns=core is None)
         for _ in range(max(each.loads for each in services)):
-            before = [usage(each.launcher.process.pid) for each in all_of]
+            before = [each.usage() for each in all_of]
             running.load(all_of, load_core, turns=core is None)
             for each, usage_before in zip(all_of, before, strict=True):
-                each.add(usage_before, usage(each.launcher.process.pid))
+                each.add(usage_before, each.usage())
         for each in all_of:
             each.busiest = busiest(each.launcher.process.pid)
         running.stop(all_of)

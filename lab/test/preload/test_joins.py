@@ -16,6 +16,8 @@ PRELOADS = (
     "aligned",
     "exec",
     "fragment",
+    "price-bump",
+    "price-recycle",
     "probe",
     "record",
     "requests",
