@@ -45,6 +45,17 @@ PRICES = (
         preload="price-recycle",
         removes="Blocks are recycled by size, without a lock, a header or a return to the kernel.",
     ),
+    Price(
+        name="price: placed",
+        preload="price-placed",
+        removes="Blocks lie as under recycle, and each call also pays what glibc's costs: what remains as a "
+        "gain is where blocks lie.",
+    ),
+    Price(
+        name="price: cache",
+        preload="price-cache",
+        removes="A thread cache as large as need be, for every size up to 1 MiB, in front of glibc's malloc.",
+    ),
 )
 
 

@@ -17,6 +17,8 @@ PRELOADS = (
     "exec",
     "fragment",
     "price-bump",
+    "price-cache",
+    "price-placed",
     "price-recycle",
     "probe",
     "record",

@@ -11,7 +11,7 @@ from reap.base.files import native_name
 from reap.launch import native_files, price, spawn, together
 from reap.launch.records import Ahead, Launch, Outcome
 
-NAMES = ("bump", "recycle")
+NAMES = ("bump", "cache", "placed", "recycle")
 MB = 1 << 20
 
 
