@@ -175,7 +175,7 @@ def test_preloads_are_installed():
     sources = [path.relative_to(LAB / "preload") for path in committed("lab/preload/*/*.cpp")]
     folders = {path.parts[0] for path in sources} - {"common", "fuzz", "price", "test", "unwind"}
     several = ["drag-callbacks", "drag-sample"]
-    several += [f"price-{name}" for name in ("bump", "cache", "placed", "recycle")]
+    several += [f"price-{name}" for name in ("arenas", "bump", "cache", "placed", "recycle")]
     made = {f"libreap-{name}.so" for name in [*folders, *several]}
     assert {path.name for path in preloads()} == {*made, *OWN.values()}
 

@@ -10,7 +10,8 @@ constinit const bool kShadowed = true;
 
 namespace {
 
-// From this size on glibc maps blocks anew by default, so that their page faults are a cost of malloc.
+// From this size on glibc maps each block by itself by default, so that their page faults are a cost of
+// malloc.
 constexpr size_t kMapped = size_t{128} << 10;
 constexpr size_t kMostTouched = size_t{64} << 20;
 constexpr size_t kPage = 4096;

@@ -5,6 +5,7 @@ memory before the program needs it. The kernel counts that with the program's ow
 it is taken off the outcome.
 """
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -56,12 +57,26 @@ PRICES = (
         preload="price-cache",
         removes="A thread cache as large as need be, for every size up to 1 MiB, in front of glibc's malloc.",
     ),
+    Price(
+        name="price: arenas",
+        preload="price-arenas",
+        removes="An arena for each thread, whatever the program or its environment limits.",
+    ),
 )
 
 
 def arms() -> list[Allocator]:
     """All of them, to be compared with the program as it is. Throws ReapError if one is not installed."""
-    return [examine(each.name, str(native_files.preload(each.preload))) for each in PRICES]
+    return [_arm(each) for each in PRICES]
+
+
+def _arm(price: Price) -> Allocator:
+    path = str(native_files.preload(price.preload))
+    if price.preload != "price-arenas":
+        return examine(price.name, path)
+    # It serves no malloc, so it is an environment of glibc's.
+    preloads = [path, *filter(None, [os.environ.get("LD_PRELOAD")])]
+    return Allocator(name=price.name, environment={"LD_PRELOAD": ":".join(preloads)})
 
 
 def prepare(launch: Launch, scratch: Path) -> Path | None:

@@ -16,6 +16,7 @@ PRELOADS = (
     "aligned",
     "exec",
     "fragment",
+    "price-arenas",
     "price-bump",
     "price-cache",
     "price-placed",

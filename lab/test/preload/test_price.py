@@ -7,6 +7,7 @@ import pytest
 from recorded import target
 
 from reap import native
+from reap.allocators.verify import judge
 from reap.base.files import native_name
 from reap.launch import native_files, price, spawn, together
 from reap.launch.records import Ahead, Launch, Outcome
@@ -96,3 +97,15 @@ def test_a_report_that_was_overwritten_subtracts_nothing(tmp_path):
 def test_every_arm_is_an_allocator_and_says_what_it_removes():
     assert [each.name for each in price.arms()] == [each.name for each in price.PRICES]
     assert all(each.removes.endswith(".") for each in price.PRICES)
+
+
+def test_a_thread_has_an_arena_of_its_own_where_the_program_allows_one():
+    (arm,) = (each for each in price.arms() if each.name == "price: arenas")
+    assert judge(arm, {"/program": {"malloc": "/lib/libc.so.6"}}).verified
+    program = target("price/arenas")
+    alone = Launch(argv=[program], program=program)
+    digests = [
+        spawn.run(msgspec.structs.replace(alone, environment=environment)).stdout_digest
+        for environment in ({}, arm.environment)
+    ]
+    assert digests == [spawn.run(Launch(argv=["echo", n], program="/bin/echo")).stdout_digest for n in "12"]
