@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <malloc.h>
 #include <new>
 #include <pthread.h>
 #include <pwd.h>
@@ -109,6 +110,7 @@ const Call calls[] = {
     {"valloc", [](void *f) { as<void *>(f, size_t{64}); }},
     {"pvalloc", [](void *f) { as<void *>(f, size_t{64}); }},
     {"malloc_usable_size", [](void *f) { as<size_t>(f, block); }},
+    {"mallopt", [](void *f) { as<int>(f, M_PERTURB, 0); }},
     {"reap_mark_listener_1", [](void *f) { (*static_cast<void (**)()>(f))(); }},
     {"prctl", [](void *f) { reinterpret_cast<int (*)(int, ...)>(f)(PR_GET_NAME, to); }},
     {"sigaction", [](void *f) { as<int>(f, SIGUSR1, (void *)nullptr, (void *)nullptr); }},
