@@ -15,7 +15,8 @@ namespace {
 constexpr uint64_t kMostSpent = UINT64_C(1) << 56;
 
 bool is_plausible(const reap_price_slot &slot) {
-    return slot.ended <= 1 && std::max({slot.touch_ns, slot.free_ns, slot.touch_faults, slot.touched}) < kMostSpent;
+    return slot.ended <= 1 &&
+           std::max({slot.touch_ns, slot.free_ns, slot.touch_faults, slot.touched}) < kMostSpent;
 }
 
 } // namespace

@@ -1,72 +1,80 @@
-// libreap-price-cache.so: the malloc behind us, in front of it a cache for each thread that has every size up
-// to a mebibyte and never overflows.
-//
-// What a program gains here is what its slow path costs: blocks come from where glibc has put them first. A
-// thread keeps what it frees, whoever allocated it, and what an ended thread had goes to the next one that
-// starts.
-#include <cstddef>
+// libreap-price-cache.so: the malloc behind us with a thread cache in front of it that holds blocks of every
+// size up to 1 MiB, as many as there are.
+#include <cstdint>
 #include <cstring>
-#include <pthread.h>
 
 #include "foreign.h"
 #include "real.h"
+#include "report.h"
 #include "size_class.h"
 #include "threads.h"
 
 namespace reap::preload {
 namespace {
 
-constexpr size_t kMostCached = size_t{1} << 20;
-constexpr size_t kLeast = 16; // a block of the malloc behind us has at least so many bytes
+constexpr size_t kLargestCached = size_t{1} << 20;
 
-struct Free {
-    Free *next;
+// What a thread may hold, as a part of what the process may take.
+constexpr size_t kShare = 8;
+
+struct Block {
+    Block *next;
 };
 
-struct CacheState : ThreadLinks<CacheState> {
-    Free *lists[kClasses];
+struct Cache : ThreadLinks<Cache> {
+    size_t bytes;
+    size_t most;
+    Block *lists[kClasses];
 };
 
-struct CacheThread {
-    CacheState *state;
-    bool ended; // its destructors run, or have run
+struct Thread {
+    Cache *cache;
+    bool ended;
 };
 
-constinit thread_local CacheThread cache_thread __attribute__((tls_model("initial-exec"))){};
-constinit Threads<CacheState> threads;
+constinit thread_local Thread own __attribute__((tls_model("initial-exec"))){};
+constinit Threads<Cache> threads;
 
-void thread_ended(void *state) noexcept {
-    cache_thread = {nullptr, true};
-    threads.release(static_cast<CacheState *>(state));
+// Blocks of 16 n + 8 bytes, as glibc has them, are of linear class n.
+uint32_t class_for(size_t size) noexcept {
+    return size <= kLinear + 8 ? class_of(size > 24 ? size - 8 : 16) : class_of(size);
+}
+size_t bytes_of(uint32_t index) noexcept { return size_of(index) + (index < kLinearClasses ? 8 : 0); }
+
+// The largest class whose requests a block of `usable` bytes serves.
+uint32_t class_served(size_t usable) noexcept {
+    if (usable < kLinear + kStep + 8) {
+        const size_t index = (usable - 8) / kStep;
+        return static_cast<uint32_t>(index < kLinearClasses ? index : kLinearClasses - 1);
+    }
+    return class_of(usable + 1) - 1;
 }
 
-REAP_COLD CacheState *acquire() noexcept {
-    if (cache_thread.ended) return nullptr;
+REAP_COLD Cache *acquire() noexcept {
+    if (own.ended) return nullptr;
     const ErrnoGuard keep;
-    CacheState *const state = threads.acquire();
-    if (state == nullptr) return nullptr;
-    cache_thread.state = state;
-    threads.watch(state);
-    return state;
+    Cache *const cache = threads.acquire();
+    if (cache == nullptr) return nullptr;
+    if (cache->most == 0) cache->most = most_bytes() / kShare + 1;
+    own.cache = cache;
+    threads.watch(cache);
+    return cache;
 }
 
-inline CacheState *own_state() noexcept {
-    CacheState *const state = cache_thread.state;
-    return likely(state != nullptr) ? state : acquire();
+Cache *cache_of_thread() noexcept {
+    Cache *const cache = own.cache;
+    return likely(cache != nullptr) ? cache : acquire();
 }
 
-// The largest class whose blocks fit into `usable` bytes.
-inline uint32_t class_within(size_t usable) noexcept {
-    const uint32_t index = class_of(usable);
-    return size_of(index) <= usable ? index : index - 1;
-}
-
-// A block of this size that the thread has freed; null if it has none.
-inline void *pop(uint32_t index) noexcept {
-    CacheState *const state = own_state();
-    if (unlikely(state == nullptr)) return nullptr;
-    Free *const block = state->lists[index];
-    if (block != nullptr) state->lists[index] = block->next;
+Block *pop(size_t size) noexcept {
+    Cache *const cache = cache_of_thread();
+    if (unlikely(cache == nullptr)) return nullptr;
+    const uint32_t index = class_for(size);
+    Block *const block = cache->lists[index];
+    if (likely(block != nullptr)) {
+        cache->lists[index] = block->next;
+        cache->bytes -= bytes_of(index);
+    }
     return block;
 }
 
@@ -74,17 +82,15 @@ inline void *pop(uint32_t index) noexcept {
 
 struct Own {
     static void *allocate(size_t size) noexcept {
-        if (unlikely(size > kMostCached)) return real.malloc(size);
-        const uint32_t index = class_of(size);
-        void *const block = pop(index);
-        return likely(block != nullptr) ? block : real.malloc(size_of(index));
+        if (unlikely(size > kLargestCached)) return real.malloc(size);
+        Block *const block = pop(size);
+        return likely(block != nullptr) ? block : real.malloc(bytes_of(class_for(size)));
     }
 
     static void *allocate_zeroed(size_t size) noexcept {
-        if (unlikely(size > kMostCached)) return real.calloc(1, size);
-        const uint32_t index = class_of(size);
-        void *const block = pop(index);
-        return block != nullptr ? memset(block, 0, size) : real.calloc(1, size_of(index));
+        if (unlikely(size > kLargestCached)) return real.calloc(1, size);
+        Block *const block = pop(size);
+        return likely(block != nullptr) ? memset(block, 0, size) : real.calloc(1, bytes_of(class_for(size)));
     }
 
     static void *allocate_aligned(size_t alignment, size_t size) noexcept {
@@ -94,25 +100,34 @@ struct Own {
     static void *resize(void *pointer, size_t size) noexcept { return resize_foreign(pointer, size); }
 
     static void release(void *pointer) noexcept {
-        if (unlikely(pointer == nullptr)) return;
-        const size_t usable = usable_of_foreign(pointer);
-        CacheState *const state = own_state();
-        if (unlikely(usable < kLeast || usable > kMostCached || state == nullptr)) {
+        if (unlikely(pointer == nullptr || is_bootstrap(pointer))) return;
+        const size_t usable = real.malloc_usable_size(pointer);
+        Cache *const cache = cache_of_thread();
+        if (unlikely(cache == nullptr || usable > kLargestCached * 5 / 4 || usable < 24)) {
             return release_foreign(pointer);
         }
-        auto *const block = static_cast<Free *>(pointer);
-        Free *&list = state->lists[class_within(usable)];
-        block->next = list;
-        list = block;
+        const uint32_t index = class_served(usable);
+        if (unlikely(cache->bytes + bytes_of(index) > cache->most)) {
+            const ErrnoGuard keep;
+            report_end();
+            return release_foreign(pointer);
+        }
+        auto *const block = static_cast<Block *>(pointer);
+        block->next = cache->lists[index];
+        cache->lists[index] = block;
+        cache->bytes += bytes_of(index);
     }
 
     static size_t usable(void *pointer) noexcept { return usable_of_foreign(pointer); }
 };
 
 [[gnu::constructor]] static void start() {
-    resolve_real();
-    threads.start(thread_ended);
-    if (cache_thread.state != nullptr) threads.watch(cache_thread.state);
+    threads.start([](void *cache) {
+        own = {nullptr, true};
+        threads.release(static_cast<Cache *>(cache));
+    });
+    if (own.cache != nullptr) threads.watch(own.cache);
+    open_report();
     pthread_atfork([] { threads.lock().lock(); }, [] { threads.lock().unlock(); },
                    [] { threads.lock().unlock(); });
 }

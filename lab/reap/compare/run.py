@@ -221,6 +221,8 @@ def _side(
     problem = expected.dropped.get(name, "")
     if not problem and status is not None:
         problem = f"exit status {status} instead of {min(expected.exits)}"
+    if not problem and any(_is_spoiled(run) for run in every):
+        problem = "the memory that it touches ahead of the program ended, or its report was lost"
     ratios = _ratios(spec, expected.baseline, sound, expected.widening)
     if not problem and not ratios:
         problem = f"too few rounds were run for an interval ({len(sound)})"
@@ -241,6 +243,12 @@ def _side(
         itself=bool(allocator.library) and _is_same_file(verification.provider, expected.provider),
         unpaired=None if spec.server else analyse.unpaired(expected.baseline, sound),
     )
+
+
+def _is_spoiled(run: Run) -> bool:
+    """Whether a preload that prices allocation did not do what it is for."""
+    ahead = run.outcome.ahead
+    return ahead is not None and (ahead.ended or ahead.overwritten)
 
 
 def _ratios(

@@ -3,15 +3,20 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import msgspec
 import paired
 import pytest
 from recorded import target
 
-from reap.launch import native_files, price, spawn
-from reap.launch.records import Launch, Outcome
+from reap import native
+from reap.base.files import native_name
+from reap.launch import native_files, price, spawn, together
+from reap.launch.records import Ahead, Launch, Outcome
 
 NAMES = (price.FIRST, price.BUMP, *price.CAUSES)
+MB = 1 << 20
 PYTHON = "import json; print(len(json.dumps([str(i) * (i % 50) for i in range(30000)])))"
 
 
@@ -43,7 +48,7 @@ def test_programs_print_the_same(name: str) -> None:
         [sys.executable, "-c", PYTHON],
         ["perl", "-e", "my %h; $h{$_ % 997} .= $_ for 1..50000; print length join('', %h), qq{\\n}"],
         ["sh", "-c", "seq 40000 | sort -r | uniq | wc -l; ls / | head -1"],
-        *(patterns(kind) for kind in ("batches", "scattered", "volume", "locked")),
+        *(patterns(kind) for kind in ("batches", "scattered", "locked")),
     ]
     for words in commands:
         assert ran(words, name) == ran(words), words
@@ -73,32 +78,50 @@ def test_a_program_that_computes_takes_as_long(name: str) -> None:
     assert 0.8 < found.mean < 1.25
 
 
-def outcome(name: str, kind: str, scale: int) -> Outcome:
-    words = patterns(kind, scale)
-    launch = Launch(argv=words, program=words[0], allocator=library(name), capture=True)
-    return spawn.run(launch)
+def launch(name: str, *words: str, **variables: str) -> Launch:
+    allocator = library(name) if name else ""
+    return Launch(argv=[*words], program=words[0], allocator=allocator, environment=variables)
 
 
-def test_memory_that_is_touched_ahead_is_not_charged() -> None:
-    """The kernel needs longer for 100 MiB of fresh pages than the program takes."""
-    done = outcome("bump", "volume", 1)
-    assert done.ahead is not None
-    assert done.ahead.bytes >= 100 << 20
-    assert not done.ahead.ended
-    assert done.ahead.cpu_ns > done.cpu_ns
-    assert done.minor_faults < (100 << 20) // 4096
+def sound(name: str, *words: str, **variables: str) -> Outcome:
+    outcome = spawn.run(launch(name, *words, **variables))
+    assert outcome.status == 0, outcome
+    return outcome
 
 
-def test_where_memory_ends_it_is_said_and_the_program_goes_on() -> None:
-    words = patterns("volume", 2)
-    launch = Launch(
-        argv=words,
-        program=words[0],
-        allocator=library("bump"),
-        environment={"REAP_PRICE_BYTES": str(32 << 20)},
-        capture=True,
-    )
-    done = spawn.run(launch)
-    assert done.status == 0
-    assert done.ahead is not None
-    assert done.ahead.ended
+@pytest.mark.parametrize("most", ["0", "3000000"])
+def test_a_program_goes_on_where_memory_ends_and_that_is_reported(most: str) -> None:
+    outcome = sound("bump", target("price/stress"), "3", "2", "6000", REAP_PRICE_BYTES=most)
+    assert outcome.ahead is not None
+    assert outcome.ahead.ended
+    assert outcome.ahead.bytes <= int(most)
+
+
+def test_touching_memory_ahead_is_not_charged_to_the_program() -> None:
+    outcome = sound("bump", target("price/touches"), "256")
+    ahead = outcome.ahead
+    assert ahead is not None
+    assert not ahead.ended
+    assert ahead.bytes >= 250 * MB
+    assert ahead.faults > 0
+    assert outcome.cpu_ns < ahead.cpu_ns / 2
+    assert outcome.minor_faults < 1000
+
+
+def test_runs_at_the_same_time_are_net_too() -> None:
+    program = target("price/touches")
+    gross, net = together.run([launch("", program, "64"), launch("bump", program, "64")], 0)
+    assert gross.ahead is None
+    assert net.ahead is not None
+    assert net.cpu_ns < net.ahead.cpu_ns
+
+
+def test_a_report_that_was_overwritten_subtracts_nothing(tmp_path: Path) -> None:
+    report = tmp_path / "price"
+    native.create_price(native_name(report))
+    gross = Outcome(exit_code=0, wall_ns=10, user_ns=3, system_ns=4, minor_faults=5)
+    assert price.net(gross, report) == msgspec.structs.replace(gross, ahead=Ahead())
+    report.write_bytes(b"x" * report.stat().st_size)
+    assert price.net(gross, report) == msgspec.structs.replace(gross, ahead=Ahead(overwritten=True))
+    report.unlink()
+    assert price.net(gross, report) == msgspec.structs.replace(gross, ahead=Ahead(overwritten=True))

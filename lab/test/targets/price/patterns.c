@@ -51,18 +51,6 @@ static long scattered(void) {
     return sum;
 }
 
-/* So much memory that touching it takes longer than the program: 100 MiB in all for each scale. */
-static long volume(void) {
-    long sum = 0;
-    for (long i = 0; i < 1600 * scale; ++i) {
-        char *const block = malloc(1 << 16);
-        block[0] = (char)i;
-        sum += block[0];
-        free(block);
-    }
-    return sum;
-}
-
 static void *one_of_four(void *sum) {
     void *held[100];
     for (long i = 0; i < 100 * scale; ++i) {
@@ -95,7 +83,6 @@ int main(int count, char **words) {
     const char *const kind = words[1];
     const long sum = strcmp(kind, "batches") == 0     ? batches()
                      : strcmp(kind, "scattered") == 0 ? scattered()
-                     : strcmp(kind, "volume") == 0    ? volume()
                      : strcmp(kind, "locked") == 0    ? locked()
                                                       : computes();
     printf("%ld\n", sum);
