@@ -1,8 +1,8 @@
 """Holds what a verb said against what is true: right, inconclusive or wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from cases import Advice, Said
 
@@ -15,6 +15,27 @@ POINTS = 0.05
 """How far a share of time may be from the truth."""
 
 _NOTHING = {"nothing", "inconclusive"}
+
+
+class Expected(Protocol):
+    """What may be said of a program: `known.Truth` or `reports.Truth`."""
+
+    @property
+    def conclusions(self) -> tuple[str, ...]:
+        """Those that are right."""
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """Causes that would be false."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is compared of a verdict."""
+
+    headline: str
+    findings: list[tuple[str, str]]
+    """Causes, each with its status."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +73,33 @@ def of_run(diagnosis: Diagnosis, advice: Advice, *, cured: bool) -> Judged:
     if cured or not advice.tells:
         return Judged("inconclusive" if diagnosis.headline == "inconclusive" else "right", words)
     return Judged("right" if tells else "inconclusive", words)
+
+
+def of_truth(headline: str, findings: Iterable[tuple[str, str]], truth: Expected) -> Outcome:
+    """A verdict held against a program's truth: `findings` are causes, each with its status.
+
+    A conclusion that is not among the right ones is wrong, and so is a proven cause that would be false, or a
+    true one refuted. *inconclusive* is neither, unless it is what is right.
+    """
+    proven = {cause for cause, status in findings if status == "proven"}
+    if proven & set(truth.never):
+        return "wrong"
+    if headline == "inconclusive":
+        return "right" if tuple(truth.conclusions) == ("inconclusive",) else "inconclusive"
+    return "right" if headline in truth.conclusions else "wrong"
+
+
+def contradictions(one: Verdict, other: Verdict) -> list[str]:
+    """What two verdicts on one program say against each other; what one leaves open contradicts nothing."""
+    said = []
+    headlines = {one.headline, other.headline}
+    if "inconclusive" not in headlines and len(headlines) > 1:
+        said.append(" and ".join(sorted(headlines)))
+    for first, second in ((one, other), (other, one)):
+        proven = {cause for cause, status in first.findings if status == "proven"}
+        refuted = {cause for cause, status in second.findings if status == "refuted"}
+        said += [f"{cause} is proven and refuted" for cause in sorted(proven & refuted)]
+    return said
 
 
 def of_share(part: float, truth: float) -> Judged:

@@ -54,7 +54,9 @@ class Facts:
     @cached_property
     def findings(self) -> list[Finding]:
         """Causes with what their trials say, proven ones first."""
-        return judged(self.suspicions, self.trials, self.missing)
+        counted = self.wall.counted if self.wall else None
+        large = counted is not None and (counted.above_cache or 0.0) >= at.MOSTLY_LARGE
+        return judged(self.suspicions, self.trials, self.missing, large=large)
 
     @cached_property
     def standings(self) -> list[tuple[Side, Standing]]:

@@ -51,6 +51,11 @@ _SHOWN_WORTH = 0.10
 """The least gain from which on a preload names a cause that the evidence does not point to: each also differs
 a little from glibc in what it costs."""
 
+_BY_CACHE: frozenset[Cause] = frozenset(
+    {"tcache overflow", "large blocks", "page faults", "brk thrash", "mmap thrash"}
+)
+"""What a thread cache that never overflows takes away, besides what it is for."""
+
 _ORDER: tuple[Status, ...] = ("proven", "inconclusive", "not tried", "refuted")
 
 Trials = Mapping[str, tuple[Side, Comparison]]
@@ -62,13 +67,16 @@ def trials_of(comparisons: Sequence[Comparison | None]) -> Trials:
     return {side.allocator: (side, held) for held in comparisons if held for side in held.sides}
 
 
-def judged(suspicions: Sequence[Suspicion], ran: Trials, missing: Mapping[str, str]) -> list[Finding]:
+def judged(
+    suspicions: Sequence[Suspicion], ran: Trials, missing: Mapping[str, str], *, large: bool = False
+) -> list[Finding]:
     """Every suspicion with what its trials say, and what they show beside it: proven causes first.
 
-    `missing` says why an arm was not tried, a clause, by its name.
+    `missing` says why an arm was not tried, a clause, by its name. `large` is whether most blocks are larger
+    than a thread cache of glibc keeps.
     """
     found = [_finding(each, ran, missing) for each in suspicions]
-    found += _shown({each.cause for each in suspicions}, ran)
+    found += _shown({each.cause for each in suspicions}, ran, large=large)
     return sorted(found, key=lambda each: (_ORDER.index(each.status), _least(each), -each.weight))
 
 
@@ -176,16 +184,14 @@ def _ratio(side: Side, *, memory: bool) -> Ratio:
     return times[0]
 
 
-def _shown(suspected: set[Cause], ran: Trials) -> list[Finding]:
+def _shown(suspected: set[Cause], ran: Trials, *, large: bool) -> list[Finding]:
     """Causes that a preload proves though the evidence does not point to them."""
     found = []
     for name, cause in _SHOWN.items():
         known = ran.get(f"{price.PREFIX}{name}")
-        if (
-            known is None
-            or cause in suspected
-            or (cause == "tcache overflow" and "large blocks" in suspected)
-        ):
+        # A cache that never overflows keeps memory, too: where the kernel's part is suspected, that explains it.
+        told = _BY_CACHE if name == "cache" else {cause}
+        if known is None or told & suspected:
             continue
         side, comparison = known
         ratio = gain(side, comparison)
@@ -193,6 +199,7 @@ def _shown(suspected: set[Cause], ran: Trials) -> list[Finding]:
             continue
         if ratio.ratio.value > 1 - _SHOWN_WORTH:
             continue
-        shown = Suspicion(cause=cause, weight=1 - ratio.ratio.value, statements=[])
+        named: Cause = "large blocks" if name == "cache" and large else cause
+        shown = Suspicion(cause=named, weight=1 - ratio.ratio.value, statements=[])
         found.append(_said(shown, "proven", side, ratio))
     return found

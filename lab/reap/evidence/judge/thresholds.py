@@ -11,6 +11,9 @@ WORTH_TELLING = 0.05
 UNSAMPLED = 0.15
 """The part of CPU time without a sample, from which on a share of samples is no share of the time."""
 
+MOSTLY_LARGE = 0.5
+"""From this part of blocks on, what a larger cache gains is due to their size and not to their number."""
+
 MOSTLY_TEMPORARY = 0.5
 """From this share on, objects that die at once are the pattern and not an exception."""
 

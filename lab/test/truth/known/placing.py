@@ -44,13 +44,13 @@ CASES = (
         "none: a sparse matrix times a vector, without any text to parse",
         Truth(
             gain=False,
-            conclusions=("leave it alone",),
+            # Huge pages save 8 % [4, 9], where the kernel has them.
+            conclusions=("leave it alone", "change a setting"),
             never=(
                 "parsing",
                 "tcache overflow",
                 "many allocations",
                 "large blocks",
-                "page faults",
                 *_ELSEWHERE,
             ),
         ),

@@ -1,0 +1,106 @@
+"""Whether `run` and `wall` are right about programs of known truth, and say the same.
+
+.venv/bin/python lab/bench/verdicts.py FOLDER [--all] [--held-out] [--budget 25] [--scale 0.4] [NAME...]
+
+Programs rebuilt from public reports (lab/test/truth/known and reports): those that CI asks about, or with
+`--all` every one; `--held-out` takes the ones that no rule was made with. Results are appended to
+FOLDER/verdicts.jsonl as they come, and one that is there is not rerun. Ends with the rows of docs/accuracy.md.
+The exit code says whether nothing was wrong and nothing contradicted.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "truth"))
+
+import asking
+import judge
+import known
+import reports
+from judge import Verdict
+
+from reap.base import units
+
+VERBS = ("run", "wall")
+
+
+def main() -> int:
+    """Prints a row for each case, and the sums."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--budget", type=float, default=25)
+    parser.add_argument("--scale", type=float, default=0.4)
+    asked = parser.parse_args()
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    log = asked.folder / "verdicts.jsonl"
+    held = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    tally: Counter[str] = Counter()
+    for case in (*known.CASES, *reports.REPORTS):
+        if not _wanted(case, asked):
+            continue
+        rows = {row["verb"]: row for row in held if row["case"] == case.name}
+        for verb in VERBS:
+            if verb not in rows:
+                rows[verb] = _ask(case, verb, asked)
+                with log.open("a") as file:
+                    file.write(json.dumps(rows[verb]) + "\n")
+        said = {
+            verb: Verdict(row["headline"], [tuple(each) for each in row["findings"]])
+            for verb, row in rows.items()
+        }
+        outcomes = {verb: judge.of_truth(v.headline, v.findings, case.truth) for verb, v in said.items()}
+        against = judge.contradictions(said["run"], said["wall"])
+        tally.update(f"{verb} {outcome}" for verb, outcome in outcomes.items())
+        tally["contradictions"] += bool(against)
+        words = "; ".join(f"{verb} {outcomes[verb]}: {_said(v)}" for verb, v in said.items())
+        print(f"{case.name}: {words}{f'; CONTRADICTION: {against}' if against else ''}", flush=True)
+    _sums(tally)
+    return 1 if tally["contradictions"] or any(tally[f"{verb} wrong"] for verb in VERBS) else 0
+
+
+def _wanted(case: known.Known | reports.Report, asked: argparse.Namespace) -> bool:
+    if asked.names:
+        return case.name in asked.names
+    return case.held_out if asked.held_out else not case.held_out and (asked.all or case.ci)
+
+
+def _ask(case: known.Known | reports.Report, verb: str, asked: argparse.Namespace) -> dict[str, object]:
+    found = (
+        known.command(case, asked.scale)
+        if isinstance(case, known.Known)
+        else reports.command(case, asked.scale)
+    )
+    words, environment = found if isinstance(found, tuple) else (found, {})
+    with tempfile.TemporaryDirectory(prefix="reap-verdicts-") as folder:
+        said = asking.diagnosis(verb, words, environment, Path(folder), ("--budget", str(asked.budget)))
+    findings = [[each.cause, each.status] for each in said.findings]
+    return {"case": case.name, "verb": verb, "headline": said.headline, "findings": findings}
+
+
+def _said(verdict: Verdict) -> str:
+    proven = [cause for cause, status in verdict.findings if status == "proven"]
+    return verdict.headline + (f" ({', '.join(proven)})" if proven else "")
+
+
+def _sums(tally: Counter[str]) -> None:
+    for verb in VERBS:
+        counts: Sequence[int] = [tally[f"{verb} {each}"] for each in ("right", "inconclusive", "wrong")]
+        every = sum(counts) or 1
+        cells = " | ".join(f"{count} ({units.percent(count / every)})" for count in counts)
+        print(f"| `{verb}` | {sum(counts)} | {cells} |")
+    print(f"contradictions: {tally['contradictions']}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
