@@ -4,7 +4,7 @@
 
 Programs rebuilt from public reports (lab/test/truth/known and reports): those that CI asks about, or with
 `--all` every one; `--held-out` takes the ones that no rule was made with. Results are appended to
-FOLDER/verdicts.jsonl as they come, and one that is there is not rerun. Ends with the rows of docs/accuracy.md.
+FOLDER/verdicts.jsonl as they come, and one that is there is not rerun. Ends with rows of docs/accuracy.md.
 The exit code says whether nothing was wrong and nothing contradicted.
 """
 

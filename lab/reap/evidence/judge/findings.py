@@ -189,7 +189,7 @@ def _shown(suspected: set[Cause], ran: Trials, *, large: bool) -> list[Finding]:
     found = []
     for name, cause in _SHOWN.items():
         known = ran.get(f"{price.PREFIX}{name}")
-        # A cache that never overflows keeps memory, too: where the kernel's part is suspected, that explains it.
+        # A cache that never overflows keeps memory, too, which the kernel's part explains.
         told = _BY_CACHE if name == "cache" else {cause}
         if known is None or told & suspected:
             continue
