@@ -34,7 +34,7 @@ MOST_BUMPED = 1 << 30
 FEWEST_BUMPED = 1000
 """Allocations a second of CPU time, below which none of that is worth a trial."""
 
-BUDGET = 60.0
+BUDGET = 30.0
 """Seconds for the second comparison, where no one says otherwise."""
 
 NO_TIME = "the budget had no time for it: --budget allows more"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from rich.console import Console
 
 from reap.allocators import catalog
@@ -22,7 +23,7 @@ from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.commandline.redact import redacting
-from reap.commandline.stdin import spooled
+from reap.commandline.stdin import spooled, with_input
 from reap.compare.part import ComparisonPart
 from reap.evidence import run as measuring
 from reap.evidence import terminal as evidence_terminal
@@ -254,6 +255,9 @@ def _parts(
         missing=told.missing,
         again=asked.again,
     )
+    if asked.command and asked.server is None:
+        pasted = with_input(verdict.next_command, list(asked.command))
+        verdict = msgspec.structs.replace(verdict, next_command=pasted)
     parts: list[Part] = [VerdictPart(diagnosis=verdict), WallPart(wall=seen.wall, stacks=seen.stacks)]
     parts += [ComparisonPart(comparison=compared)] if compared else []
     return [*parts, CausesPart(causes=told.comparison)] if told.comparison else parts
