@@ -16,7 +16,7 @@ from reap.allocators import catalog
 from reap.base.errors import ReapError
 from reap.compare import analyse
 from reap.compare import run as comparing
-from reap.compare.words import paired
+from reap.compare.pairings import paired
 from reap.experiment import footprint, schedule
 from reap.experiment.folder import Folder, read_runs
 from reap.experiment.records import Asked, Cell, Comparison, Pairing, Run
