@@ -150,7 +150,7 @@ def wall(
     evidence_terminal.render(console, _verdict_of(parts))
     if html_file is not None:
         files.write_files(_report(asked, parts), json=None, html=html_file, force=force)
-    _say_written(asked, parts, json_file, html_file)
+    _say_written(asked, seen, parts, json_file, html_file)
     return seen.status
 
 
@@ -246,7 +246,8 @@ def _parts(
     recording = asked.path / measuring.COUNTED
     profile = analyse(read.read(recording), list(asked.command)) if seen.recorded else None
     verdict = diagnose(
-        command=list(seen.wall.command),
+        # A title that a process has given itself is no command that anybody could type.
+        command=[] if seen.wall.custom_title else list(seen.wall.command),
         profile=profile,
         comparison=compared,
         causes=told.comparison,
@@ -293,7 +294,9 @@ def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
     return _parts(asked, seen, compared, told)
 
 
-def _say_written(asked: Asked, parts: Sequence[Part], json_file: Path | None, html_file: Path | None) -> None:
+def _say_written(
+    asked: Asked, seen: Measured, parts: Sequence[Part], json_file: Path | None, html_file: Path | None
+) -> None:
     """Names what was written; writes what goes to standard output."""
     path = asked.path
     if json_file == STANDARD_OUTPUT:
@@ -304,6 +307,8 @@ def _say_written(asked: Asked, parts: Sequence[Part], json_file: Path | None, ht
     reporting.say_written("stacks, folded", path / STACKS)
     if asked.server is not None:
         reporting.say_next(["reap", "compare", *asked.again])
+    elif seen.wall.custom_title:
+        reporting.say_next(["reap", "wall", "--pid", str(asked.pid), "--seconds", "60"])
 
 
 def _report(asked: Asked, parts: Sequence[Part]) -> Report:

@@ -248,7 +248,7 @@ def test_sites_have_their_share_of_what_is_dragged_and_the_page_shows_them(tmp_p
     page, results = tmp_path / "x.html", tmp_path / "x.json"
     program = [target("drag/sites"), "400000"]
     options = ["--period", str(PERIOD), "--html", page, "--json", results]
-    command = [REAP, "drag", "--engine", "sample", *options, "--", *program]
+    command = [REAP, "drag", "--engine", "sample", "--details", *options, "--", *program]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     true = float(done.stdout.split()[0])
     sites = {each["function"]: each for each in json.loads(results.read_text())["processes"][0]["sites"]}

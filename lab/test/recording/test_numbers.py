@@ -24,7 +24,7 @@ SLACK = 16
 def _unnamed():
     """Sites are not looked up: their names are in no test here, and take most of the time of a profile."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(profile, "sites", lambda *_: [])
+        patch.setattr(profile, "usage", lambda *_: ([], [], None))
         yield
 
 

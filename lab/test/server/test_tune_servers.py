@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_setting_that_wins_is_found(here: Path) -> None:
     """The server takes half of the time where glibc's tunables turn its thread cache's count up."""
-    done = CliRunner().invoke(tune, [*words(), *SHORT, "--requests-per-load", "10"])
+    done = CliRunner().invoke(tune, [*words(), *SHORT, "--details", "--requests-per-load", "10"])
     assert done.exception is None, done.output
     found = json.loads((here / "x.json").read_text())["answers"][0]["tuned"]
     (finding,) = found["findings"]

@@ -287,4 +287,6 @@ def not_compared(facts: Facts) -> Concluded:
     else:
         tried = ["Nothing was tried, so it is unknown what allocation costs and what would help."]
         step, command = "Compare allocators on it.", commands.run(facts.again)
+        if not facts.command:
+            step, command = "Start it with `reap run`, which tries what helps.", ""
     return Concluded("inconclusive", [*tried, *say.time(facts), *say.origin(facts)], step, command)
