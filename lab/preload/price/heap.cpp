@@ -159,6 +159,7 @@ bool Heap::take_slab(HeapState &state, uint32_t index) noexcept {
     const size_t size = size_of(index);
     const bool small = size <= kLargestSmall;
     const size_t bytes = small ? kGranule : (size + kGranule - 1) & ~(kGranule - 1);
+    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): no index is of class 0, the only one of size 0.
     const size_t blocks = small ? kGranule / size : 1;
     const size_t words = (blocks + 63) / 64;
     const size_t bits = words * sizeof(uint64_t);
@@ -211,6 +212,7 @@ void Heap::flush_small(Block *block) noexcept {
         slab.bits[index / 64] |= uint64_t{1} << index % 64;
         ++slab.free;
         if (!slab.listed) {
+            // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every slab has an owner.
             Slab *&partial = locked->lists[slab.size_class].partial;
             slab.listed = true;
             slab.next = partial;

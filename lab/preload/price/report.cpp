@@ -21,7 +21,7 @@ constexpr size_t kMeasuredPages = 64;
 constexpr int kMeasurements = 4;
 
 constinit reap_price_file *file;
-constinit reap_price_slot unopened; // until the file is open
+constinit reap_price_slot unopened{}; // until the file is open
 constinit reap_price_slot *slot = &unopened;
 constinit uint64_t free_ps = UINT64_MAX; // (atomic) per page, in picoseconds
 constinit int measurements;              // (atomic)

@@ -9,6 +9,7 @@ namespace reap::preload {
 
 // What every state begins with.
 template <class State>
+// NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): states stay aggregates, which start as zeros.
 struct ThreadLinks {
     State *idle_next = nullptr;
     State *all_next = nullptr;

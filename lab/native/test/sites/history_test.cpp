@@ -57,7 +57,7 @@ Payload growing(uint32_t count, uint32_t other_stack) {
     for (uint32_t at = 1; at < count; ++at) {
         const uint32_t stack = at % 2 != 0 ? other_stack : 2;
         events.alloc(now++, 0x1000 + 0x1000 * at, 8 + 8 * uint64_t{at}, stack);
-        events.free(now++, 0x1000 * at);
+        events.free(now++, uint64_t{0x1000} * at);
     }
     return events;
 }
