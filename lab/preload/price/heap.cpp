@@ -4,7 +4,7 @@
 
 namespace reap::preload {
 
-constinit thread_local HeapThread heap_thread{};
+constinit thread_local HeapThread heap_thread __attribute__((tls_model("initial-exec"))){};
 constinit Heap heap;
 
 namespace {
