@@ -170,7 +170,7 @@ CASES: tuple[Case, ...] = (
         "blocks freed by another thread than the one that made them",
         wall=Said(
             "arena lock",  # that of the thread that made them
-            beside=("large blocks", "a lock of its own", "page faults"),
+            beside=("large blocks", "a lock of its own", "page faults", *MANY),
             twin=("large blocks", "a lock of its own", *MANY),
             first=False,
             sure=False,
@@ -277,7 +277,13 @@ CASES: tuple[Case, ...] = (
     _python("locked", "four threads under one lock", wall=Said("a lock of its own", sure=False)),
     _cpp("sharing", "two threads count on one line of the processor's cache", wall=Said()),
     _c("locality", "a list in the order of no address", wall=Said()),
-    _c("disk", "a journal that is synced for each entry", wall=Said("disk")),
+    _c(
+        "disk",
+        "a journal that is synced for each entry",
+        wall=Said(
+            "disk", beside=("kernel input and output",), twin=("kernel input and output",), first=False
+        ),
+    ),
     _c("network", "a slow server", wall=Said("network")),
     # --- nothing
     _c(
