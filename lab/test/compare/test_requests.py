@@ -80,8 +80,9 @@ def test_the_command_shows_them(tmp_path):
         env={"PATH": "/usr/bin:/bin", "COLUMNS": "100"},
     )
     assert answer.returncode == 0, answer.stderr
-    assert "requests per second" in " ".join(answer.stdout.split())
-    assert "P99 request time" in answer.stdout[answer.stdout.index("Verdict: ") :]
+    shown = " ".join(answer.stdout.split())
+    assert "requests per second" in shown
+    assert "P99 request time" in shown[shown.index("Verdict: ") :]
     side = msgspec.json.decode(json_file.read_bytes())["answers"][0]["comparison"]["sides"][0]
     assert set(NAMES) <= side["ratios"].keys()
 

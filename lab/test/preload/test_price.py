@@ -94,7 +94,7 @@ def test_a_program_goes_on_where_memory_ends_and_that_is_reported(most: str) -> 
     outcome = sound("bump", target("price/stress"), "3", "2", "6000", REAP_PRICE_BYTES=most)
     assert outcome.ahead is not None
     assert outcome.ahead.ended
-    assert outcome.ahead.bytes <= int(most)
+    assert outcome.ahead.bytes <= int(most) + (1 << 20)  # two threads may take a chunk at the same time
 
 
 def test_touching_memory_ahead_is_not_charged_to_the_program() -> None:
