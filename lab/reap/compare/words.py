@@ -9,6 +9,7 @@ from reap.compare import analyse, judge, pairings, phrases
 from reap.compare import thresholds as at
 from reap.compare.phrases import METRICS
 from reap.experiment.records import Comparison, Ratio, Side
+from reap.launch import price
 
 BELOW_ONE = "Ratios are to the baseline: below 1 is less (better), above 1 is more. Each ratio has a 95 % CI."
 
@@ -265,8 +266,9 @@ def trust(side: Side, comparison: Comparison) -> str:
 
 
 def best_side(comparison: Comparison) -> Side | None:
-    """The trusted allocator with the lowest CPU ratio."""
-    trusted = [side for side in comparison.sides if analyse.trusted(side)]
+    """The trusted allocator with the lowest CPU ratio; what prices allocation is none."""
+    sides = [side for side in comparison.sides if not price.is_price(side.allocator)]
+    trusted = [side for side in sides if analyse.trusted(side)]
     return min(trusted, key=_cpu, default=None)
 
 

@@ -119,12 +119,9 @@ def lifetime_label(held: LifetimeBin) -> str:
 
 
 def overview(profile: Profile) -> dict[str, str]:
-    """The sampled share of time, or a dash, and the most bytes in use at once."""
-    share = profile.share
-    return {
-        "share": units.percent(share.share.value) if share else units.UNKNOWN,
-        "most": value(profile.totals.max_bytes, "bytes"),
-    }
+    """The most bytes in use at once, and the share of time where it was sampled."""
+    share = {"share": units.percent(profile.share.share.value)} if profile.share else {}
+    return {"most": value(profile.totals.max_bytes, "bytes"), **share}
 
 
 _PATTERNS: dict[PatternKind, str] = {

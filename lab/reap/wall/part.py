@@ -4,6 +4,7 @@ from typing import ClassVar, Self
 
 import msgspec
 
+from reap.answer import labels
 from reap.answer.part import Limits, Part, Section
 from reap.base import units
 from reap.base.text import shortened
@@ -31,6 +32,10 @@ class WallPart(Part, frozen=True, kw_only=True):
         if any(len(line) > limits.text for line in stacks):
             stacks = [_narrow(line, limits.text) for line in stacks]
         return self if stacks is self.stacks else msgspec.structs.replace(self, stacks=stacks)
+
+    def overview(self) -> dict[str, str]:
+        """The share of time in the allocator."""
+        return {"share": labels.share_figure(self.wall.share)} if self.wall.share else {}
 
     def sections(self) -> list[Section]:
         """One section."""
