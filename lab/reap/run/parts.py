@@ -13,7 +13,7 @@ from reap.compare.levels.part import LevelsPart
 from reap.compare.part import ComparisonPart
 from reap.diff.part import DifferencePart, ResultsPart
 from reap.drag.exact.part import DragPart
-from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.analyse.suspicions.suspect import to_try
 from reap.evidence.judge.verdict import diagnose
 from reap.evidence.part import CausesPart, VerdictPart
 from reap.run.records import Examined
@@ -48,7 +48,7 @@ def of_run(examined: Examined) -> list[Part]:
         comparison=examined.comparison,
         causes=examined.causes,
         wall=wall,
-        suspicions=suspect(wall),
+        suspicions=to_try(wall),
         missing=examined.missing,
         again=examined.again,
     )

@@ -14,7 +14,7 @@ from reap.drag.exact.records import DragProfile
 from reap.evidence import explain
 from reap.evidence import run as measuring
 from reap.evidence.analyse.reach import unreachable
-from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.analyse.suspicions.suspect import to_try
 from reap.evidence.run import Measured
 from reap.experiment.folder import Folder
 from reap.experiment.once import alone, prepared, start
@@ -73,7 +73,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
         told = explain.explain(
             folder,
             listener,
-            suspect(known.wall),
+            to_try(known.wall),
             compared,
             known.wall,
             folder.spec.budget,

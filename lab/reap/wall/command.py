@@ -27,7 +27,7 @@ from reap.commandline.stdin import spooled, with_input
 from reap.compare.part import ComparisonPart
 from reap.evidence import run as measuring
 from reap.evidence import terminal as evidence_terminal
-from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.analyse.suspicions.suspect import to_try
 from reap.evidence.explain import Explained
 from reap.evidence.judge.records import Diagnosis
 from reap.evidence.judge.verdict import diagnose
@@ -252,7 +252,7 @@ def _parts(
         comparison=compared,
         causes=told.comparison,
         wall=seen.wall,
-        suspicions=suspect(seen.wall),
+        suspicions=to_try(seen.wall),
         missing=told.missing,
         again=asked.again,
     )

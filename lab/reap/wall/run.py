@@ -8,7 +8,7 @@ from reap.compare import experiments
 from reap.compare import run as comparing
 from reap.evidence import trials
 from reap.evidence.analyse.reach import unreachable
-from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.analyse.suspicions.suspect import to_try
 from reap.evidence.explain import Explained, explain
 from reap.evidence.records import Wall
 from reap.experiment.folder import Folder
@@ -65,11 +65,11 @@ def run(
     left = {each.name: trials.NO_TIME for each in arms if each not in kept}
     with experiment([own, *kept], _FIRST * budget) as runs:
         compared = comparing.compare(runs, listener)
-        told = explain(runs, listener, suspect(wall), compared, wall, budget)
+        told = explain(runs, listener, to_try(wall), compared, wall, budget)
     return compared, replace(told, missing={**left, **told.missing})
 
 
 def _settings(program: Program, wall: Wall, budget: float) -> trials.Plan:
     """What variables can change of a program that no preload enters."""
     own = Allocator(name=DEFAULT)
-    return trials.second(suspect(wall), None, program, base=own, wall=wall, budget=budget)
+    return trials.second(to_try(wall), None, program, base=own, wall=wall, budget=budget)

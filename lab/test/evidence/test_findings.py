@@ -177,12 +177,12 @@ def test_the_price_of_allocation_shows_no_cause_by_itself() -> None:
 
 def test_proven_causes_come_first_then_open_ones() -> None:
     first = comparison_of([price("recycle", 1.0), price("bump", 1.0)])
-    second = comparison_of([setting("huge pages", 0.97, 0.2), setting(CACHE, 0.9), price("placed", 0.6)])
+    second = comparison_of([setting("huge pages", 0.97, 0.2), setting(CACHE, 0.5), price("placed", 0.6)])
     suspicions = [of(cause) for cause in ("many allocations", "disk", "page faults", "tcache overflow")]
     held = judged(suspicions, trials_of([first, None, second]), {})
     assert [(each.cause, each.status) for each in held] == [
-        ("placement", "proven"),
         ("tcache overflow", "proven"),
+        ("placement", "proven"),
         ("page faults", "inconclusive"),
         ("disk", "not tried"),
         ("many allocations", "refuted"),
@@ -190,7 +190,25 @@ def test_proven_causes_come_first_then_open_ones() -> None:
     told = Diagnosis(
         headline="inconclusive", paragraph="x", findings=held, evidence=[], next_step="x", next_command=""
     ).told
-    assert [each.cause for each in told] == ["placement", "tcache overflow", "page faults"]
+    assert [each.cause for each in told] == ["tcache overflow", "placement", "page faults"]
+
+
+@pytest.mark.parametrize(("cpu", "status"), [(0.5, "proven"), (0.58, "inconclusive"), (0.7, "inconclusive")])
+def test_what_placement_alone_explains_proves_no_other_cause(cpu: float, status: str) -> None:
+    """A cache that never overflows places blocks elsewhere, too."""
+    held = comparison_of([price("cache", cpu), price("placed", 0.6)])
+    (overflow,) = (each for each in judged([OVERFLOW], trials_of([held]), {}) if each.cause == OVERFLOW.cause)
+    assert overflow.status == status
+    unsuspected = [each.cause for each in judged([], trials_of([held]), {})]
+    assert ("tcache overflow" in unsuspected) == (status == "proven")
+
+
+@pytest.mark.parametrize(("gains", "told"), [(0.9, True), (1.0, False)])
+def test_what_was_tried_for_little_is_told_only_where_it_gained(gains: float, told: bool) -> None:
+    small = msgspec.structs.replace(of("page faults"), cause="small pages", weight=0.03)
+    (arm,) = (each.name for each in small.remedies if each.name == "huge pages")
+    held = judged([small], trials_of([comparison_of([setting(arm, gains)])]), {})
+    assert [each.cause for each in held] == (["small pages"] if told else [])
 
 
 def test_time_per_request_is_a_server_s_time() -> None:

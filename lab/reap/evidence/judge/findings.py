@@ -6,6 +6,7 @@ from reap.base import units
 from reap.compare import judge, phrases
 from reap.compare.judge import Standing
 from reap.evidence.analyse.suspicions.records import OF_MEMORY, Cause, Remedy, Suspicion
+from reap.evidence.analyse.suspicions.thresholds import CAUSE_WORTH
 from reap.evidence.judge.records import Finding, Status
 from reap.evidence.judge.untrusted import why_not
 from reap.experiment.records import Comparison, Ratio, Side
@@ -18,6 +19,7 @@ WORDS: dict[Cause, str] = {
     "brk thrash": "the heap keeps shrinking and growing again (brk)",
     "mmap thrash": "blocks are mapped from the kernel and unmapped one by one (mmap)",
     "page faults": "the program keeps faulting in fresh pages",
+    "small pages": "its memory lies in many small pages",
     "clearing and copying": "blocks are cleared for calloc, or copied for realloc",
     "many allocations": "malloc and free themselves take the time",
     "placement": "where malloc places blocks costs cache misses, not what malloc itself costs",
@@ -51,6 +53,12 @@ _SHOWN_WORTH = 0.10
 """The least gain from which on a preload names a cause that the evidence does not point to: each also differs
 a little from glibc in what it costs."""
 
+_MOVES: frozenset[Cause] = frozenset({"tcache overflow", "large blocks", "many allocations"})
+"""Causes whose preloads place blocks elsewhere, too."""
+
+_MORE = 0.05
+"""How much more than a change of placement alone they must gain, of all time, to prove their cause."""
+
 _BY_CACHE: frozenset[Cause] = frozenset(
     {"tcache overflow", "large blocks", "page faults", "brk thrash", "mmap thrash"}
 )
@@ -75,8 +83,11 @@ def judged(
     `missing` says why an arm was not tried, a clause, by its name. `large` is whether most blocks are larger
     than a thread cache of glibc keeps.
     """
-    found = [_finding(each, ran, missing) for each in suspicions]
-    found += _shown({each.cause for each in suspicions}, ran, large=large)
+    heavy = {each.cause for each in suspicions if each.weight >= CAUSE_WORTH}
+    every = [_finding(each, ran, missing) for each in suspicions]
+    # What was tried for a small share, or for none, is worth a word only where it gained.
+    found = [each for each in every if each.cause in heavy or _is_news(each, heavy)]
+    found += _shown({each.cause for each in every}, ran, large=large)
     return sorted(found, key=lambda each: (_ORDER.index(each.status), _least(each), -each.weight))
 
 
@@ -87,6 +98,18 @@ def gain(side: Side, comparison: Comparison, *, memory: bool = False) -> Ratio |
 
 def _least(finding: Finding) -> float:
     return finding.gain.ratio.value if finding.status == "proven" and finding.gain else 1.0
+
+
+def _is_news(finding: Finding, heavy: set[Cause]) -> bool:
+    """Whether a cause of little weight is proven, and by nothing that a heavier one explains."""
+    return finding.status == "proven" and not (finding.cause == "small pages" and "page faults" in heavy)
+
+
+def _is_placement(cause: Cause, ratio: Ratio, ran: Trials) -> bool:
+    """Whether an arm that also moves blocks gains no more than the one that only moves them."""
+    placed = ran.get(f"{price.PREFIX}placed")
+    won = gain(*placed) if placed and cause in _MOVES else None
+    return won is not None and won.ratio.value <= ratio.ratio.value + _MORE
 
 
 def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> Finding:
@@ -102,7 +125,8 @@ def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> F
     weight = suspicion.weight
     if won:
         ratio, side = min(won, key=lambda each: each[0].ratio.value)
-        return _said(suspicion, "proven", side, ratio)
+        explained = _is_placement(suspicion.cause, ratio, ran)
+        return _said(suspicion, "inconclusive" if explained else "proven", side, ratio)
     if not known:
         return Finding(
             cause=suspicion.cause,
@@ -197,7 +221,7 @@ def _shown(suspected: set[Cause], ran: Trials, *, large: bool) -> list[Finding]:
         ratio = gain(side, comparison)
         if judge.standing(side, comparison) is not Standing.GAIN or ratio is None:
             continue
-        if ratio.ratio.value > 1 - _SHOWN_WORTH:
+        if ratio.ratio.value > 1 - _SHOWN_WORTH or _is_placement(cause, ratio, ran):
             continue
         named: Cause = "large blocks" if name == "cache" and large else cause
         shown = Suspicion(cause=named, weight=1 - ratio.ratio.value, statements=[])

@@ -104,6 +104,20 @@ def _faults_past_malloc(facts: WallFacts, fresh: int, weight: float) -> Suspicio
     )
 
 
+def small_pages(facts: WallFacts) -> Suspicion | None:
+    """So much memory that huge pages may save misses of page tables, which nothing here sees."""
+    resident = facts.wall.resident
+    peak = resident.late or resident.peak
+    if peak < at.LARGE_RESIDENT or not facts.on_glibc:
+        return None
+    return Suspicion(
+        cause="small pages",
+        weight=at.WORTH_TRYING,
+        statements=[_kernel(f"{units.size(peak)} were resident in pages of 4 KiB.")],
+        remedies=remedies.huge_pages(facts),
+    )
+
+
 def filling(facts: WallFacts) -> Suspicion | None:
     """Blocks that the allocator clears for calloc, or copies for realloc."""
     part = facts.filling_part
@@ -286,6 +300,7 @@ RULES: tuple[Rule, ...] = (
     brk_thrash,
     mmap_thrash,
     page_faults,
+    small_pages,
     filling,
     tcache_overflow,
     many_allocations,

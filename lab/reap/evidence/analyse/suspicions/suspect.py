@@ -7,8 +7,8 @@ from reap.evidence.analyse.suspicions.records import BY_SAMPLES, Suspicion
 from reap.evidence.records import Wall
 
 
-def suspect(wall: Wall) -> list[Suspicion]:
-    """Causes that are worth a trial or a word, heaviest first.
+def suspect(wall: Wall, least: float = at.CAUSE_WORTH) -> list[Suspicion]:
+    """Causes of at least this weight, heaviest first: those that are worth a word, unless it is lower.
 
     The same facts give the same suspicions, whatever the program is called. Causes that only samples show are
     left out where these are too few.
@@ -21,5 +21,10 @@ def suspect(wall: Wall) -> list[Suspicion]:
     return [
         each
         for each in found
-        if each.weight >= at.CAUSE_WORTH and (facts.enough_samples or each.cause not in BY_SAMPLES)
+        if each.weight >= least and (facts.enough_samples or each.cause not in BY_SAMPLES)
     ]
+
+
+def to_try(wall: Wall) -> list[Suspicion]:
+    """The same of all that is worth a trial: a gain that nobody suspected is one, too."""
+    return suspect(wall, at.WORTH_TRYING)

@@ -10,6 +10,12 @@ LOCK_WORTH = 0.05
 """The minimum share of time that threads wait for the allocator's lock before the lock is blamed for the
 time that other threads meanwhile spend on the slow path."""
 
+WORTH_TRYING = 0.03
+"""The minimum share for a trial: what gains less matters to nobody (`experiment.sequential.WORTH`)."""
+
+LARGE_RESIDENT = 32 << 20
+"""Bytes of resident memory, from which on the processor's tables of small pages may miss: 8,192 entries."""
+
 WORTH_TELLING = 0.05
 """The minimum share for reporting a secondary finding: nobody would act on less."""
 
