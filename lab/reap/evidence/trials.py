@@ -17,7 +17,7 @@ from reap.base.records import Record
 from reap.compare import analyse, judge
 from reap.compare.judge import Standing
 from reap.evidence.analyse.reach import unreachable
-from reap.evidence.analyse.suspicions.records import Remedy, Suspicion
+from reap.evidence.analyse.suspicions.records import NO_TIME, Remedy, Suspicion
 from reap.evidence.records import Wall
 from reap.experiment.budget import LEAST_ROUNDS
 from reap.experiment.records import Comparison
@@ -37,11 +37,8 @@ FEWEST_BUMPED = 1000
 BUDGET = 30.0
 """Seconds for the second comparison, where no one says otherwise."""
 
-NO_TIME = "the budget had no time for it: --budget allows more"
-"""Why an arm was not tried ..."""
-
 TOO_MANY = f"no more than {MOST} arms are tried at once, and others weigh more"
-"""... or this ..."""
+"""Why an arm was not tried, beside NO_TIME ..."""
 
 NOT_PRELOADED = (
     "it takes a cost of glibc's malloc away, which does not serve this program or cannot be replaced"

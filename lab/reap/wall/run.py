@@ -8,6 +8,7 @@ from reap.compare import experiments
 from reap.compare import run as comparing
 from reap.evidence import trials
 from reap.evidence.analyse.reach import unreachable
+from reap.evidence.analyse.suspicions.records import NO_TIME
 from reap.evidence.analyse.suspicions.suspect import to_try
 from reap.evidence.explain import Explained, explain
 from reap.evidence.records import Wall
@@ -62,7 +63,7 @@ def run(
     others = [each for each in usual if each.name not in {own.name, DEFAULT}]
     arms = trials.first([own, *others], found)[1:]
     kept = trials.affordable(arms, wall.wall_seconds, _FIRST * budget) or arms[:1]
-    left = {each.name: trials.NO_TIME for each in arms if each not in kept}
+    left = {each.name: NO_TIME for each in arms if each not in kept}
     with experiment([own, *kept], _FIRST * budget) as runs:
         compared = comparing.compare(runs, listener)
         told = explain(runs, listener, to_try(wall), compared, wall, budget)

@@ -9,11 +9,10 @@ from lab.test.evidence.suspected import CACHE, PURGING, TRIMMED, of, price, resi
 from samples import comparison_of, profile_of, share_of, side_of
 from walls import WALLS
 
-from reap.evidence.analyse.suspicions.records import Suspicion
+from reap.evidence.analyse.suspicions.records import NO_TIME, Suspicion
 from reap.evidence.analyse.suspicions.suspect import suspect
 from reap.evidence.judge.records import Diagnosis
 from reap.evidence.judge.verdict import diagnose
-from reap.evidence.trials import NO_TIME
 from reap.experiment.records import Side
 from reap.recording.records import Profile
 

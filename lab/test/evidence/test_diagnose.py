@@ -16,12 +16,11 @@ from samples import comparison_of, side_of
 from walls import QUIET, WALLS
 
 from reap.compare import judge
-from reap.evidence.analyse.suspicions.records import Suspicion
+from reap.evidence.analyse.suspicions.records import NO_TIME, Suspicion
 from reap.evidence.analyse.suspicions.suspect import suspect
 from reap.evidence.judge.findings import WORDS
 from reap.evidence.judge.records import Diagnosis
 from reap.evidence.judge.verdict import diagnose
-from reap.evidence.trials import NO_TIME
 from reap.experiment.records import Comparison, Side
 from reap.recording.records import Profile
 
@@ -223,3 +222,13 @@ def assert_says_no_open_cause(verdict: Diagnosis) -> None:
             assert found.cause not in verdict.headline
         if found.status == "not tried":
             assert found.sentence.startswith("Suspected, not tried: ")
+
+
+def test_a_budget_that_left_a_trial_out_is_no_reason_to_leave_it_alone() -> None:
+    """Nothing that ran gains, and what was not tried might."""
+    compared = comparison_of([side_of("jemalloc", 1.0), side_of("price: recycle", 1.0)])
+    whole = diagnose(command=["./x"], comparison=compared)
+    cut = diagnose(command=["./x"], comparison=compared, missing={"huge pages": NO_TIME})
+    assert (whole.headline, cut.headline) == ("leave it alone", "inconclusive")
+    assert "The budget had no time for huge pages." in cut.paragraph
+    assert cut.next_command == "reap run -- ./x"

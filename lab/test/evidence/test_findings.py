@@ -12,11 +12,10 @@ from samples import comparison_of, ratio_of, side_of
 from walls import QUIET, WALLS
 
 from reap.compare import judge
-from reap.evidence.analyse.suspicions.records import Cause, Suspicion
+from reap.evidence.analyse.suspicions.records import NO_TIME, Cause, Suspicion
 from reap.evidence.analyse.suspicions.suspect import suspect
 from reap.evidence.judge.findings import WORDS, judged, trials_of
 from reap.evidence.judge.records import Diagnosis, Finding
-from reap.evidence.trials import NO_TIME
 from reap.experiment.records import Comparison, Side
 
 OVERFLOW = of("tcache overflow")

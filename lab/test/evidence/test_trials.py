@@ -17,7 +17,7 @@ from reap.allocators.records import DEFAULT, Allocator, Missing
 from reap.compare import run as comparing
 from reap.compare.judge import leaves_less
 from reap.evidence import trials
-from reap.evidence.analyse.suspicions.records import Remedy, Suspicion
+from reap.evidence.analyse.suspicions.records import NO_TIME, Remedy, Suspicion
 from reap.evidence.analyse.suspicions.suspect import suspect
 from reap.evidence.explain import FOLDER, explain
 from reap.evidence.judge.findings import judged, trials_of
@@ -204,7 +204,7 @@ def test_what_the_budget_leaves_out_is_named(true: Program) -> None:
     plan = planned(true, *every, wall=lasting(60 / trials.runs_of(2)), budget=60)
     assert names(plan.allocators) == ["price: cache", CACHE]
     assert plan.missing.keys() == {"keep freed memory, map no block", "keep freed memory", "huge pages"}
-    assert set(plan.missing.values()) == {trials.NO_TIME}
+    assert set(plan.missing.values()) == {NO_TIME}
 
 
 def test_no_more_arms_than_rounds_can_tell_apart(true: Program) -> None:
@@ -217,7 +217,7 @@ def test_no_more_arms_than_rounds_can_tell_apart(true: Program) -> None:
     plan = planned(true, many)
     assert names(plan.allocators) == [f"setting {n}" for n in range(trials.MOST)]
     assert len(plan.missing) == 9 - trials.MOST
-    assert trials.NO_TIME not in plan.missing.values(), "a larger budget would not try them"
+    assert NO_TIME not in plan.missing.values(), "a larger budget would not try them"
 
 
 def test_a_remedy_of_two_suspicions_is_one_arm(true: Program) -> None:

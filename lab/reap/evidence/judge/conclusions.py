@@ -252,6 +252,22 @@ def untried(facts: Facts) -> Concluded:
     )
 
 
+def left_out(facts: Facts) -> Concluded:
+    """Nothing that was tried gains, and the budget ended before all was tried."""
+    names = words.listed(facts.left_out)
+    return Concluded(
+        "inconclusive",
+        [
+            say.worth_nothing(facts),
+            f"The budget had no time for {names}.",
+            *say.time(facts),
+            *say.origin(facts),
+        ],
+        "Give it more time with --budget, or leave it out.",
+        commands.run(facts.again),
+    )
+
+
 def unknown_cost(facts: Facts) -> Concluded:
     """The allocator takes a large part by samples, and no other malloc takes less."""
     return Concluded(

@@ -9,7 +9,7 @@ from reap.compare import analyse, judge
 from reap.compare import thresholds as comparing
 from reap.compare.judge import Standing
 from reap.evidence.analyse.reach import unreachable
-from reap.evidence.analyse.suspicions.records import OF_MEMORY, Remedy, Suspicion
+from reap.evidence.analyse.suspicions.records import NO_TIME, OF_MEMORY, Remedy, Suspicion
 from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.findings import Trials, judged, trials_of
 from reap.evidence.judge.records import Bound, Finding
@@ -154,6 +154,11 @@ class Facts:
             and found.cause in at.DENIABLE
             and found.weight >= at.LARGE_SHARE
         ]
+
+    @property
+    def left_out(self) -> list[str]:
+        """The arms for which the budget had no time."""
+        return [name for name, why in self.missing.items() if why == NO_TIME]
 
     @property
     def pattern(self) -> Pattern | None:

@@ -39,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     Rule(lambda f: bool(f.open_arms), conclusions.wide_intervals),
     Rule(lambda f: f.decided and bool(f.untried), conclusions.untried),
     Rule(lambda f: f.unpaid is not None, conclusions.bad_trade),
+    Rule(lambda f: f.settled and bool(f.left_out), conclusions.left_out),
     Rule(lambda f: f.settled and f.large_share, conclusions.unknown_cost),
     Rule(lambda f: f.settled, conclusions.no_gain),
     Rule(lambda f: f.share is not None, conclusions.not_compared),

@@ -50,6 +50,10 @@ OF_MEMORY: tuple[Cause, ...] = ("pin at the top", "growing memory", "lazy free")
 Metric = Literal["cpu", "wall", "peak_resident", "resident"]
 
 
+NO_TIME = "the budget had no time for it: --budget allows more"
+"""Why an arm was not tried."""
+
+
 class Remedy(Record):
     """Something to change. What has an environment or an allocator can be tried on the program as it is."""
 
