@@ -11,6 +11,10 @@ RESIDENT = ("late_resident", "mean_resident")
 """Those of resident memory over a run's time; what stays until late counts first."""
 
 
+_LEAST_NEEDED = 10
+"""Rounds that are advised at least."""
+
+
 class Standing(enum.Enum):
     """What a comparison says of one allocator."""
 
@@ -133,6 +137,8 @@ def rounds_needed(side: Side, comparison: Comparison) -> int | None:
     if ratio.low <= 0 or side.rounds < 1:
         return None
     half = math.log(ratio.high / ratio.low) / 2 / comparison.widening
+    if half <= 0:  # rounds that were all alike, and too few of them
+        return _LEAST_NEEDED
     change = math.log(ratio.value)
     certain = abs(change) / half
     control = to_control(cpu(side), comparison)
@@ -145,7 +151,7 @@ def rounds_needed(side: Side, comparison: Comparison) -> int | None:
         (comparison.worth - abs(change)) / half,
         (change - math.log(1 - at.MAY_HIDE)) / half,
     )
-    needed = max(side.rounds / narrower**2, 10)
+    needed = max(side.rounds / narrower**2, _LEAST_NEEDED)
     return math.ceil(needed / 5) * 5 if needed <= at.MOST_ROUNDS else None
 
 

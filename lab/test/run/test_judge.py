@@ -158,6 +158,11 @@ def test_rounds_needed_grows_with_the_noise() -> None:
     assert needed[1] != needed[2]
 
 
+def test_rounds_that_were_all_alike_need_a_few_more() -> None:
+    side = jemalloc(0.8, 0.0, rounds=1)
+    assert judge.rounds_needed(side, comparison_of([side])) == 10
+
+
 def test_rounds_needed_are_those_that_tell_a_gain_from_the_noise() -> None:
     """Its interval excludes 1 after 40 rounds, but not what the baseline differs from itself by."""
     side = side_of("tcmalloc", 0.9, 0.07, rounds=40)
