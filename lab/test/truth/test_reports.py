@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 from covering import ALLOCATORS
+from known.records import MATTERS
 from reports import REPORTS, Report, command, measured
-from reports.records import MATTERS
 
 SCALE = 0.03
 

@@ -270,13 +270,6 @@ class Facts:
             and all(process.recorded for process in profile.processes)
         )
 
-    @property
-    def on_glibc(self) -> bool:
-        """Whether glibc's malloc serves the program, so that its tunables apply."""
-        if self.profile and self.profile.processes:
-            return any("libc.so" in process.allocator for process in self.profile.processes)
-        return self.comparison is not None and self.comparison.baseline == "glibc"
-
 
 def _best_time(side: Side, comparison: Comparison) -> Ratio:
     """The time in which the arm gains, or its CPU time."""

@@ -6,33 +6,14 @@ import sys
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from building import OUT, compiled
 from causes import CAUSES
+from known.records import Truth
 
-Conclusion = Literal[
-    "switch the allocator", "change a setting", "allocate less", "leave it alone", "inconclusive"
-]
 PROGRAMS = Path(__file__).parents[2] / "targets" / "reports"
 MEASURED = Path(__file__).with_name("measured.toml")
-MATTERS = 0.05
-"""The smallest gain that counts, as a part of CPU time."""
 _FLAGS = ("-std=c++20", "-g", "-fno-omit-frame-pointer", "-pthread")
-
-
-@dataclass(frozen=True)
-class Truth:
-    """Conclusions and causes that are right of a program, and those that would be false."""
-
-    gain: bool | None
-    """Whether another allocator or a setting of glibc gains at least MATTERS; None where it is too close."""
-    conclusions: tuple[Conclusion, ...]
-    """Those that are right. `inconclusive` is among them where a pass may fail to decide."""
-    causes: tuple[str, ...] = ()
-    """Those that are true. Any of them may be named, or none."""
-    never: tuple[str, ...] = ()
-    """Causes and remedies that would be false. What is neither here nor in `causes` is not judged."""
 
 
 @dataclass(frozen=True)
