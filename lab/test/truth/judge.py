@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from cases import Advice, Said
+from known.records import Truth
 
 from reap.evidence.analyse.suspicions.records import Suspicion
 from reap.evidence.judge.records import Diagnosis
@@ -15,18 +16,6 @@ POINTS = 0.05
 """How far a share of time may be from the truth."""
 
 _NOTHING = {"nothing", "inconclusive"}
-
-
-class Expected(Protocol):
-    """What may be said of a program: `known.Truth` or `reports.Truth`."""
-
-    @property
-    def conclusions(self) -> tuple[str, ...]:
-        """Those that are right."""
-
-    @property
-    def never(self) -> tuple[str, ...]:
-        """Causes that would be false."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +64,7 @@ def of_run(diagnosis: Diagnosis, advice: Advice, *, cured: bool) -> Judged:
     return Judged("right" if tells else "inconclusive", words)
 
 
-def of_truth(headline: str, findings: Iterable[tuple[str, str]], truth: Expected) -> Outcome:
+def of_truth(headline: str, findings: Iterable[tuple[str, str]], truth: Truth) -> Outcome:
     """A verdict held against a program's truth: `findings` are causes, each with its status.
 
     A conclusion that is not among the right ones is wrong, and so is a proven cause that would be false, or a
