@@ -87,7 +87,8 @@ class Site(Record):
     """Of each function the three with the most bytes, from 5 % of the site's on."""
     grew: Estimate | None = None
     """Bytes by which what stayed in use from here rose in the second half of the recording, by regression;
-    None where it did not rise steadily to the end, or is not known."""
+    None where it did not rise steadily to the end, or is not known. A sample too coarse for a regression has
+    the difference, with an interval of its errors."""
 
 
 PatternKind = Literal["temporaries", "constant-growth", "growing-pool", "overflowing-resource", "unoptimized"]

@@ -1,5 +1,6 @@
 """How the sites of a recording used memory over time."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ _MOST_EVENTS = 20_000_000
 """That are read again where memory did not grow: some seconds."""
 _ALL_EVENTS = 2**63
 _LEAST_GROWTH = 1 << 20
+_NORMAL = 1.96
+"""Standard errors to each side of a 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +49,31 @@ def usage(
     read = recording.histories(stacks, len(listed), _SLICES, most)
     histories = read.sites
 
-    def grew(floors: Sequence[float]) -> Estimate | None:
-        return rise(curve(floors)) if read.whole and max(floors) >= _LEAST_GROWTH else None
+    def grew(floors: Sequence[float], variance: float) -> Estimate | None:
+        if not read.whole or max(floors) < _LEAST_GROWTH:
+            return None
+        return coarse_rise(floors, variance) or rise(curve(floors))
 
     used = [
-        Used(replace(site, grew=grew(history.floors)), of_site, history)
+        Used(replace(site, grew=grew(history.floors, site.bytes_variance)), of_site, history)
         for (site, of_site), history in zip(listed, histories, strict=True)
     ]
     rest = [Used(site, of_site, None) for site, of_site in sites[_MOST_SITES:]]
-    return [*used, *rest], read.floors, grew(read.floors)
+    variance = sum(site.bytes_variance for site, _ in sites)
+    return [*used, *rest], read.floors, grew(read.floors, variance)
+
+
+def coarse_rise(floors: Sequence[float], variance: float) -> Estimate | None:
+    """The rise of a sample that is too coarse to show whether it was steady; None of any other.
+
+    A triage of a fraction of a second has a few bursts of samples: memory that rises in a straight line is a
+    stair of unequal steps then.
+    """
+    risen = floors[-2] - floors[len(floors) // 2]
+    half = _NORMAL * math.sqrt(variance / 2)  # half of the blocks were allocated in that time
+    if half <= abs(risen) / 2:
+        return None
+    return Estimate(value=risen, low=risen - half, high=risen + half)
 
 
 def curve(floors: Sequence[float]) -> list[Point]:

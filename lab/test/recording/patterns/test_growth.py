@@ -11,6 +11,7 @@ from samples import MIB, around, profile_of
 from reap.base.records import exactly
 from reap.recording.analyse.growth import growth
 from reap.recording.analyse.trend import rise
+from reap.recording.analyse.usage import coarse_rise
 from reap.recording.records import Point, Profile, Site
 
 
@@ -86,6 +87,22 @@ def test_noise_whose_moments_resemble_each_other_is_no_growth(alike: float) -> N
 
 def test_peaks_whose_blocks_are_freed_are_no_growth_of_what_is_in_use() -> None:
     assert growth(profiled(STEADY, grew=None)) is None
+
+
+def test_a_coarse_sample_does_not_refute_that_memory_grew() -> None:
+    """Of a leak in a straight line that ran for 0.3 s: a few bursts of samples, as a triage saw them."""
+    stair = [0.0] * 4 + [31.1 * MIB] * 8 + [46.6 * MIB] * 8 + [62.1 * MIB] * 8 + [77.7 * MIB] * 36
+    in_use = coarse_rise(stair, variance=1300.0 * MIB * MIB)
+    assert in_use is not None
+    assert in_use.low < 0 < in_use.high
+    leaking = replace(site("make_session", 1.0), grew=in_use)
+    found = growth(replace(profiled(STEADY, sites=(leaking,)), grew=in_use))
+    assert found is not None
+
+
+def test_a_fine_sample_is_decided_by_its_curve() -> None:
+    assert coarse_rise([level / MIB for level in STEADY], variance=1.0) is None
+    assert coarse_rise(STEADY, variance=0.0) is None
 
 
 def test_memory_that_is_built_first_and_used_then_is_no_growth() -> None:
