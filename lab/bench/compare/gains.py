@@ -25,6 +25,7 @@ from known.records import MATTERS, MEASURED, Arm
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
+from reap.launch import native_files, redirect
 
 SETTINGS: dict[Arm, str] = {
     "tcache_count": "glibc.malloc.tcache_count=1000",
@@ -53,7 +54,12 @@ def arms() -> dict[Arm, dict[str, str]]:
 
 
 def run(words: list[str], environment: dict[str, str]) -> tuple[float, float, bytes]:
-    """CPU time and elapsed time in seconds, and the output."""
+    """CPU time and elapsed time in seconds, and the output; a linked allocator stands aside for a preload."""
+    library = environment.get("LD_PRELOAD")
+    aside = redirect.find(words[0]) if library else None
+    if library and aside:
+        preloads = f"{library}:{native_files.preload('redirect')}"
+        environment = {**environment, "LD_PRELOAD": preloads, **aside.variables(library)}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(words, env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True)
     elapsed, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)

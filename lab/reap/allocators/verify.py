@@ -25,16 +25,19 @@ class Verification(Record):
     notes: list[str] = []
 
 
-def judge(allocator: Allocator, heap: Heap, *, replaces: bool = True, started: str = "") -> Verification:
+def judge(
+    allocator: Allocator, heap: Heap, *, replaces: bool = True, aside: bool = False, started: str = ""
+) -> Verification:
     """Compares what the probe saw with what was asked for. The first executable is the program's own.
 
     Where variables alone are set, or commands are compared and not allocators (`replaces` is False), nothing
-    is to be replaced: any allocator may serve malloc, one in the program too. `started` is the file that was
-    executed: a program that it is a link to has its name.
+    is to be replaced: any allocator may serve malloc, one in the program too. Where the program's own stands
+    `aside` for it, the run would have failed otherwise: the probe cannot see that. `started` is the file that
+    was executed: a program that it is a link to has its name.
     """
-    if not allocator.library and (allocator.environment or not replaces):
+    if aside or (not allocator.library and (allocator.environment or not replaces)):
         served = next(iter(heap.values()), {})
-        return Verification(verified=True, provider=served.get(MALLOC, ""))
+        return Verification(verified=True, provider=(aside and allocator.library) or served.get(MALLOC, ""))
     if not heap:
         return Verification(
             verified=False,

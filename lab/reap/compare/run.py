@@ -145,6 +145,8 @@ def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
         return Path(spec.program.command[0]).name
     name, provider = spec.baseline.name, warmup.outcome.malloc_provider if warmup else ""
     file = Path(provider).name
+    if spec.program.stands_aside and name == DEFAULT and not spec.baseline.library:
+        return f"its own {spec.program.stands_aside}"
     if name != DEFAULT or spec.baseline.library or not file or file.startswith(("libc.so", "libc-2")):
         return name
     own = Path(spec.program.path).name == file
@@ -214,7 +216,12 @@ def _is_same_file(one: str, other: str) -> bool:
 def _side(
     spec: Spec, name: str, allocator: Allocator, own: Mapping[int, Run], warmup: Run, expected: _Expected
 ) -> Side:
-    verification = verify.judge(allocator, warmup.outcome.heap, replaces=not spec.against)
+    verification = verify.judge(
+        allocator,
+        warmup.outcome.heap,
+        replaces=not spec.against,
+        aside=bool(spec.program.stands_aside),
+    )
     sound = _sound(own)
     every = [*own.values(), warmup]
     status = next((run.outcome.status for run in every if run.outcome.status not in expected.exits), None)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from reap.evidence.analyse import owners
 from reap.evidence.analyse.owners import ALLOCATOR_FILES, Sample
 from reap.evidence.records import Linked
-from reap.launch import linked
+from reap.launch import linked, redirect
 from reap.recording.records import Share
 
 _POOLED_BYTES = 64 << 20
@@ -33,7 +33,14 @@ def find(
         if not row.inside and not row.kernel:
             own[row.path] += row.count
     found = [
-        Linked(module=path, allocator=each.name, how=each.how, seen=each.seen, samples=own[path])
+        Linked(
+            module=path,
+            allocator=each.name,
+            how=each.how,
+            seen=each.seen,
+            samples=own[path],
+            stands_aside=path == program and redirect.find(path) is not None,
+        )
         for path in sorted({*files, program})
         if path.startswith("/") and not _replaceable(path)
         for each in linked.find(path, program=path == program)

@@ -151,6 +151,8 @@ class Linked(Record):
     samples: int = 0
     """Samples in the file's own code that are in no known allocator: where it is not `seen`, at most so many
     are the allocator's."""
+    stands_aside: bool = False
+    """Whether another allocator can take its place in a trial."""
 
 
 class Hint(Record):

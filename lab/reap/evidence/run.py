@@ -141,7 +141,7 @@ def measure(
         wall=replace(
             collectors.with_shares(wall),
             notes=notes,
-            irreplaceable=why_not,
+            irreplaceable="" if program.takes_allocators else why_not,
             calibration=calibrated.costs,
         ),
         stacks=facts.folded(seen),

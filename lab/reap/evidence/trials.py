@@ -71,7 +71,7 @@ def first(allocators: Sequence[Allocator], program: Program) -> list[Allocator]:
 
     The first of them stays the first: it is the baseline.
     """
-    if program.obstacle or program.brings_malloc:
+    if not program.takes_allocators:
         return list(allocators)
     # The likeliest to be fastest first: a budget that ends early leaves out the last.
     arms = [*allocators[1:], _price(price.FIRST)]
@@ -164,7 +164,7 @@ def _gains(comparison: Comparison) -> bool:
 
 
 def _may_price(program: Program, base: Allocator, wall: Wall) -> bool:
-    return not (program.obstacle or program.brings_malloc or base.library or unreachable(wall))
+    return program.takes_allocators and not (base.library or unreachable(wall))
 
 
 def _may_bump(wall: Wall) -> bool:
@@ -182,7 +182,7 @@ def _price(name: str) -> Allocator:
 
 def _arm(remedy: Remedy, base: Allocator, held: Mapping[str, str], program: Program) -> Allocator | str:
     """The remedy as an arm, or why it cannot be one."""
-    if remedy.allocator and (program.obstacle or program.brings_malloc):
+    if remedy.allocator and not program.takes_allocators:
         return "its own malloc cannot be replaced by a preload"
     found = catalog.find(remedy.allocator) if remedy.allocator else base
     if not isinstance(found, Allocator):

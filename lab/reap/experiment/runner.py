@@ -312,6 +312,7 @@ class Runner:
             self._allocators[cell.allocator],
             outcome.heap,
             replaces=not self._spec.against,
+            aside=bool(self._spec.program.stands_aside),
             started=self._spec.program.path,
         )
         self.notes += [note for note in verification.notes if note not in self.notes]
@@ -328,20 +329,19 @@ class Runner:
         spec, provider = self._spec, verification.provider
         if spec.fragment is None or not provider or verify.serves(spec.baseline, provider):
             return
-        others = [each.name for each in spec.allocators if each != spec.baseline]
+        names = [f"own={provider}", *(each.name for each in spec.allocators if each != spec.baseline)]
         raise ReapError(
             verification.problem,
-            f"name it: --baseline own --allocators {','.join([f'own={provider}', *others])}",
+            f"name it: --baseline own --allocators {','.join(names)}",
             ExitCode.NOT_EXECUTABLE,
         )
 
     def _examine(self, cell: Cell, outcome: Outcome, when: str = "") -> None:
         """Drops an arm in which the program crashes or hangs; of the baseline it is only noted."""
-        when = when or f"in round {cell.repeat + 1}"
         problem = failure(outcome, self._spec.timeout)
         if not problem:
             return
-        problem += f" ({when})"
+        problem += f" ({when or f'in round {cell.repeat + 1}'})"
         if cell.arm() == self._baseline:
             note = f"under {self._label(cell)} {problem}: what was measured then counts for nothing"
             if note not in self.notes:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from reap.allocators import library
-from reap.launch import native_files
+from reap.launch import native_files, redirect
 from reap.launch.records import Launch
 
 _LAST_PRELOAD = "REAP_LAST_PRELOAD"
@@ -32,11 +32,16 @@ def compose(launch: Launch, scratch: Path) -> dict[str, str]:
     recorder = str(native_files.preload("record"))
     if ours and recorder not in ours:
         ours.append(str(native_files.preload("exec")))
+    aside = redirect.find(launch.program) if launch.allocator else None
+    if aside is not None:  # the last is initialised first, before the allocator that it redirects to
+        ours.append(str(native_files.preload("redirect")))
     linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]
     inherited = "" if "LD_PRELOAD" in launch.remove else os.environ.get("LD_PRELOAD", "")
     theirs = launch.environment.get("LD_PRELOAD", inherited)
     composed = ":".join([*linked, *([theirs] if theirs else [])])
     variables = {"LD_PRELOAD": composed} if composed else {}
+    if aside is not None:
+        variables |= aside.variables(linked[ours.index(launch.allocator)])
     if recorder in ours:
         variables[_LAST_PRELOAD] = linked[-1]
     names = [Path(path).name for path in ours]

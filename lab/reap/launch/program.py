@@ -10,7 +10,7 @@ from reap.allocators import elf
 from reap.allocators.records import MALLOC
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
-from reap.launch import loader, privileges, shell_line
+from reap.launch import loader, privileges, redirect, shell_line
 from reap.launch.linked import PRIVATE_NAMES
 
 _OTHER_FREES = frozenset(
@@ -52,6 +52,9 @@ class Program(Record):
     """The dynamic loader that it asks for; empty for a static program."""
     brings_malloc: bool
     """Whether it exports a malloc of its own, so that no preload can serve it."""
+    stands_aside: str = ""
+    """The allocator that is linked into it and that trials can have another one take the place of; empty if
+    none is, or if it cannot be: see `redirect`."""
     keeps_malloc: str = ""
     """Why blocks of another malloc than its own would be its end, as a clause; empty if they would not."""
     sanitizer: str = ""
@@ -61,6 +64,11 @@ class Program(Record):
     remedy: str = ""
     """What to do about the obstacle."""
     notes: list[str] = []
+
+    @property
+    def takes_allocators(self) -> bool:
+        """Whether another allocator can serve it in a trial."""
+        return not self.obstacle and (not self.brings_malloc or bool(self.stands_aside))
 
 
 def resolve(
@@ -87,17 +95,19 @@ def resolve(
         _require_executable(image)
     facts = _read(image)
     obstacle, remedy = _obstacle(image, facts, command)
+    aside = None if obstacle or str(image) != str(path) else redirect.find(str(image))
     return Program(
         command=command,
         path=str(path),
         image=str(image),
         loader=facts.interpreter,
         brings_malloc=MALLOC in facts.exports,
+        stands_aside=aside.allocator if aside else "",
         keeps_malloc=_keeps_malloc(facts),
         sanitizer=_sanitizer(facts),
         obstacle=obstacle,
         remedy=remedy,
-        notes=[*notes, *_notes(image, facts)],
+        notes=[*notes, *_notes(image, facts, aside)],
     )
 
 
@@ -312,15 +322,18 @@ _RUNTIMES = {
 """Programs whose memory is mostly none of malloc's, by their names."""
 
 
-def _notes(image: Path, facts: elf.Elf) -> list[str]:
+def _notes(image: Path, facts: elf.Elf, aside: redirect.Redirect | None) -> list[str]:
     """What makes a measurement by preload doubtful without making it impossible."""
     runtime = _RUNTIMES.get(image.name)
     said = f"{runtime}, which malloc does not serve: figures of malloc leave them out"
     mapped = [said] if runtime else []
-    return [*mapped, *_mallocs(image, facts)]
+    return [*mapped, *_mallocs(image, facts, aside)]
 
 
-def _mallocs(image: Path, facts: elf.Elf) -> list[str]:
+def _mallocs(image: Path, facts: elf.Elf, aside: redirect.Redirect | None) -> list[str]:
+    if aside is not None:
+        said = f"{image.name} has {aside.allocator} linked in: what it allocates there is not recorded"
+        return [f"{said}, and another allocator takes its place by a jump from each of its functions"]
     hidden = sorted({PRIVATE_NAMES[name] for name in facts.defines if name in PRIVATE_NAMES})
     if hidden:
         return [f"{image.name} has {' and '.join(hidden)} linked in; what it allocates there is out of reach"]

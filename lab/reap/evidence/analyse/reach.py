@@ -19,6 +19,8 @@ def unreachable(wall: Wall) -> str:
 
 def _matters(linked: Linked, wall: Wall) -> bool:
     """Whether it serves the program, or may: a library's own allocator that nobody calls hides nothing."""
+    if linked.stands_aside:
+        return False
     if linked.seen:
         return linked.allocator == wall.allocator
     every = sum(wall.owners.values())

@@ -86,6 +86,19 @@ def cannot_preload(facts: Facts) -> Concluded:
     return Concluded("inconclusive", sentences, step)
 
 
+def stood_aside(facts: Facts) -> Concluded:
+    """A linked allocator whose place others took in the trials, and none gained: a build with one may."""
+    name = facts.stood_aside
+    how = f"{name} is linked into the program: in the trials its functions jumped to another allocator's"
+    sentences = [
+        f"{how}. None gained, but each call cost more so than it would in a build with that allocator.",
+        *say.time(facts),
+    ]
+    return Concluded(
+        "inconclusive", sentences, "Build it with another allocator, and compare the two builds."
+    )
+
+
 def change_setting(facts: Facts) -> Concluded:
     """A setting is faster: proven, beyond noise, worth it, and no allocator clearly faster."""
     side, held = facts.best_setting, facts.causes
@@ -123,7 +136,13 @@ def switch_for_time(facts: Facts) -> Concluded:
         sentences.append(f"{words.listed(others)} {verb} as well; {side.allocator} is {why}.")
     return Concluded(
         "switch the allocator",
-        [*sentences, *say.beyond(facts, won), *say.time(facts), *say.origin(facts)],
+        [
+            *sentences,
+            *say.beyond(facts, won),
+            *say.redirected(facts),
+            *say.time(facts),
+            *say.origin(facts),
+        ],
         *say.switched(facts, side),
     )
 
@@ -177,11 +196,12 @@ def allocate_less(facts: Facts) -> Concluded:
         f"Allocation costs this program {say.part(bound)}, as measured with {preloaded(bound.arm)}.",
         *([say.worth_nothing(facts)] if facts.decided else untrusted.sentences(facts.comparison)),
         "What is left is to allocate less." if facts.decided else "Allocating less would save it.",
+        *say.redirected(facts),
         *say.time(facts),
         *say.origin(facts),
     ]
     pattern = facts.pattern
-    site = origins.busiest(profile) if profile else None
+    site = origins.busiest(profile) if profile and not facts.stood_aside else None
     where = f" at {words.place(site)}" if site else " where most objects come from"
     if pattern:
         step = f"At {pattern.location}: {pattern.advice}."

@@ -171,6 +171,12 @@ class Facts:
         """Why no preload reaches what it allocates, so that no trial says what that costs; or empty."""
         return unreachable(self.wall) if self.wall else ""
 
+    @property
+    def stood_aside(self) -> str:
+        """The linked allocator that others took the place of in the trials; empty where there is none."""
+        found = self.wall.linked if self.wall else []
+        return next((each.allocator for each in found if each.stands_aside), "")
+
     def remedy(self, side: Side) -> Remedy | None:
         """The remedy that an arm tries; None for any other arm."""
         remedies = (each for suspicion in self.suspicions for each in suspicion.remedies)

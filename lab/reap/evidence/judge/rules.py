@@ -34,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     Rule(lambda f: f.smaller is not None, conclusions.change_for_memory),
     Rule(lambda f: bool(f.hidden), conclusions.cannot_preload),
     Rule(lambda f: f.price is not None and not f.inconclusive, conclusions.allocate_less),
+    Rule(lambda f: bool(f.stood_aside) and not f.inconclusive, conclusions.stood_aside),
     Rule(lambda f: f.silent and not f.untried, conclusions.no_allocations),
     Rule(lambda f: f.needed_budget > 0 and not f.compared, conclusions.small_budget),
     Rule(lambda f: bool(f.open_arms), conclusions.wide_intervals),

@@ -63,12 +63,25 @@ def part(bound: Bound) -> str:
 
 def switched(facts: Facts, side: Side) -> tuple[str, str]:
     """What to do before the program gets this allocator, and the command for it."""
+    if facts.stood_aside:
+        build = f"Build the program with {side.allocator} in place of {facts.stood_aside}"
+        return f"{build}, and compare the two builds on the inputs that matter to you.", ""
     if not facts.is_server:
         step = f"Run the program under {side.allocator}, on the inputs that matter to you"
         return f"{step}, before you rely on it.", commands.switched(side, facts.command)
     how = " ".join(f"{name}={value}" for name, value in preloading(side.provider).items())
     step = f"Compare it under the loads that matter to you, before you start the server with {how or 'it'}."
     return step, commands.compare(facts.again, [side])
+
+
+def redirected(facts: Facts) -> list[str]:
+    """How another allocator took the place of a linked one."""
+    if not facts.stood_aside:
+        return []
+    linked = f"{facts.stood_aside} is linked into the program"
+    return [
+        f"{linked}: in the trials its functions jumped to another allocator's, and a build would gain more."
+    ]
 
 
 def gains(facts: Facts) -> list[Ratio]:
@@ -134,7 +147,7 @@ def time(facts: Facts) -> list[str]:
 
 def origin(facts: Facts) -> list[str]:
     """Where allocations come from, where that was recorded."""
-    profile = facts.profile
+    profile = None if facts.stood_aside else facts.profile
     return [origins.origin(profile)] if profile and profile.totals.total_objects else []
 
 

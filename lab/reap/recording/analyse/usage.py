@@ -20,7 +20,7 @@ _MOST_EVENTS = 20_000_000
 _ALL_EVENTS = 2**63
 _LEAST_GROWTH = 1 << 20
 _NORMAL = 1.96
-"""Standard errors to each side of a 95 % interval."""
+"""Standard errors to each side of a 95 % confidence interval."""
 
 
 @dataclass(frozen=True)
