@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from reap.allocators import settings
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.records import Record
 
@@ -53,14 +54,11 @@ class Family(Record):
     setting: list[Setting]
 
     def environment(self, words: Mapping[str, str], held: Mapping[str, str]) -> dict[str, str]:
-        """The variables that say `words` beside what they hold already, of which ours, the later, count."""
+        """The variables that say `words`, merged with what they hold already (`settings.merged`)."""
         if not self.variable:
-            return {self.prefix + word: value for word, value in words.items()}
+            return settings.merged({self.prefix + word: value for word, value in words.items()}, held)
         said = self.separator.join(f"{self.prefix}{word}{self.assigns}{words[word]}" for word in words)
-        before = held.get(self.variable, "")
-        if before and said:
-            return {self.variable: f"{before}{self.separator}{said}"}
-        return {self.variable: said or before} if said or before else {}
+        return settings.merged({self.variable: said}, held) if said else self.held(held)
 
     def held(self, environment: Mapping[str, str]) -> dict[str, str]:
         """What `environment` holds of the family's variables."""

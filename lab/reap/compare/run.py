@@ -243,6 +243,7 @@ def _side(
         rounds=len(sound.keys() & expected.baseline.keys()),
         verified=verification.verified,
         provider=verification.provider,
+        environment=allocator.environment,
         ratios=ratios,
         same_output=same_output,
         same_exit=status is None,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from reap.allocators import catalog
+from reap.allocators import catalog, settings
 from reap.allocators.records import Allocator
 from reap.base.records import Record
 from reap.compare import analyse, judge
@@ -50,9 +50,6 @@ ONE_THREAD = "one thread waits for no other"
 
 _ORDER = ("", "mimalloc", "price: recycle", "jemalloc", "tcmalloc", "price: bump")
 """In which arms are tried after the baseline; the empty name stands for any other."""
-
-_SEPARATORS = {"GLIBC_TUNABLES": ":", "MALLOC_CONF": ",", "GODEBUG": ",", "NODE_OPTIONS": " "}
-"""Variables that hold several words, of which the last counts."""
 
 
 class Plan(Record):
@@ -102,8 +99,8 @@ def second(
 ) -> Plan:
     """What tells causes apart, the heaviest suspicions first; nothing where there is nothing to explain.
 
-    `environment` is what the program would be started with; its words stay, ours come after them. `base` is
-    the allocator that it is compared under. No more arms are tried than have enough rounds in the `budget`,
+    `environment` is what the program would be started with; settings are merged into it. `base` is the
+    allocator that it is compared under. No more arms are tried than have enough rounds in the `budget`,
     of a program that takes as long as in `wall`.
     """
     held = os.environ if environment is None else environment
@@ -187,12 +184,7 @@ def _arm(remedy: Remedy, base: Allocator, held: Mapping[str, str], program: Prog
     found = catalog.find(remedy.allocator) if remedy.allocator else base
     if not isinstance(found, Allocator):
         return f"not installed: {found.install}"
-    variables = {name: _joined(name, word, held) for name, word in remedy.environment.items()}
+    variables = settings.merged(remedy.environment, held)
     if remedy.hook == "cpython":
         variables |= collectors.python_hooked(held.get("PYTHONPATH", ""))
     return Allocator(name=remedy.name, library=found.library, environment=variables, notes=found.notes)
-
-
-def _joined(name: str, word: str, held: Mapping[str, str]) -> str:
-    before, separator = held.get(name, ""), _SEPARATORS.get(name, "")
-    return f"{before}{separator}{word}" if separator and before else word

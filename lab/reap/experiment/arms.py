@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reap.allocators import huge_pages
+from reap.allocators import settings
 from reap.allocators.records import Allocator
 from reap.experiment.records import BARE, Cell, HugePages
 from reap.experiment.spec import Fragment, Spec
@@ -45,7 +45,7 @@ def runs_over(plan: Fragment, variant: str, allocator: str) -> bool:
 
 def can_have_huge_pages(allocator: Allocator) -> bool:
     """Whether it has a switch for them, or the kernel gives them unasked."""
-    return machine.describe().huge_pages == "always" or huge_pages.switch(allocator, {}) is not None
+    return machine.describe().huge_pages == "always" or settings.huge_pages(allocator, {}) is not None
 
 
 def controls(spec: Spec, plan: Fragment) -> list[Cell]:

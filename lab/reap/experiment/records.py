@@ -195,6 +195,8 @@ class Side(Record):
     same_exit: bool
     problem: str = ""
     """One sentence where this allocator could not be compared."""
+    environment: dict[str, str] = {}
+    """The variables that were set for it, merged with what the program is started with anyway."""
     itself: bool = False
     """Whether the same file serves the program under the baseline, so that it is compared with itself."""
     unpaired: float | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from reap.allocators import huge_pages
+from reap.allocators import settings
 from reap.allocators.records import Allocator
 from reap.base.records import Record
 from reap.experiment import arms, naming, requests, schedule
@@ -148,7 +148,7 @@ def _run_bare(cell: Cell, launch: Launch) -> Outcome:
 
 def _switched(launch: Launch, allocator: Allocator) -> Launch:
     """The same with its allocator asking for huge pages; it stays as it is where the kernel gives them."""
-    words = huge_pages.switch(allocator, {**os.environ, **launch.environment})
+    words = settings.huge_pages(allocator, {**os.environ, **launch.environment})
     return msgspec.structs.replace(launch, environment={**launch.environment, **(words or {})})
 
 

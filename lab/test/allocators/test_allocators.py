@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from programs import library, program
 
-from reap.allocators import catalog, checking, elf, huge_pages
+from reap.allocators import catalog, checking, elf, settings
 from reap.allocators.records import FUNCTIONS, OWN, Allocator, Missing
 from reap.allocators.verify import judge
 from reap.base import installation
@@ -248,11 +248,11 @@ def test_the_build_id_is_the_linkers():
 
 def test_the_switch_for_huge_pages_is_added_to_what_is_set_already():
     def switch(name, **environment):
-        return huge_pages.switch(Allocator(name=name, library="/x.so"), environment)
+        return settings.huge_pages(Allocator(name=name, library="/x.so"), environment)
 
     assert switch("glibc") == {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
     held = switch("glibc", GLIBC_TUNABLES="glibc.malloc.tcache_count=0")
     assert held == {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.hugetlb=1"}
-    assert switch("jemalloc-5.3.1", MALLOC_CONF="thp:never") == {"MALLOC_CONF": "thp:never,thp:always"}
+    assert switch("jemalloc-5.3.1", MALLOC_CONF="thp:never") == {"MALLOC_CONF": "thp:always"}
     assert switch("mimalloc", MIMALLOC_LARGE_OS_PAGES="0")["MIMALLOC_LARGE_OS_PAGES"] == "1"
     assert switch("tcmalloc") is None

@@ -23,11 +23,11 @@ def test_settings_are_told_apart(name):
     assert all(setting.may and setting.words and setting.about for setting in settings)
 
 
-def test_words_stand_beside_what_is_set_already_and_after_it():
+def test_words_are_merged_with_what_is_set_already():
     glibc, mimalloc = knobs.families()["glibc"], knobs.families()["mimalloc"]
     held = {"GLIBC_TUNABLES": "glibc.malloc.mxfast=9", "HOME": "/", "MIMALLOC_VERBOSE": "1"}
     assert glibc.environment({"mxfast": "0", "arena_max": "1"}, held) == {
-        "GLIBC_TUNABLES": "glibc.malloc.mxfast=9:glibc.malloc.mxfast=0:glibc.malloc.arena_max=1"
+        "GLIBC_TUNABLES": "glibc.malloc.mxfast=0:glibc.malloc.arena_max=1"
     }
     assert glibc.environment({}, {}) == {}
     assert glibc.environment({}, held) == glibc.held(held) == {"GLIBC_TUNABLES": "glibc.malloc.mxfast=9"}

@@ -60,6 +60,7 @@ OVERFLOW, MANY = of("tcache overflow"), of("many allocations")
 FREE = (price("recycle"), price("bump"))
 """A price of nothing."""
 SETTING = "GLIBC_TUNABLES=glibc.malloc.tcache_count=1000"
+MERGED = "glibc.malloc.arena_max=2:glibc.malloc.tcache_count=1000"
 STATIC = "it is statically linked"
 
 CASES = [
@@ -99,6 +100,16 @@ CASES = [
         first=(jemalloc(0.6), price("recycle", 0.7)),
         says=("jemalloc takes 40 % less CPU time",),
         never=("saves more than",),
+    ),
+    Case(
+        name="a setting beside those that the program had",
+        headline="change a setting",
+        first=(jemalloc(), price("recycle", 0.8)),
+        second=(setting(CACHE, 0.8, environment={"GLIBC_TUNABLES": MERGED, "PYTHONPATH": "/hook"}),),
+        suspicions=(OVERFLOW,),
+        says=(f"with GLIBC_TUNABLES={MERGED} it takes 20 % less CPU time",),
+        never=("PYTHONPATH",),
+        command=f"GLIBC_TUNABLES={MERGED} {QUOTED}",
     ),
     Case(
         name="the price gains more than a setting",

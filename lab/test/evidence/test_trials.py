@@ -226,7 +226,8 @@ def test_a_remedy_of_two_suspicions_is_one_arm(true: Program) -> None:
 
 
 def test_what_the_program_is_told_already_stays(true: Program) -> None:
-    held = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=2", "NODE_OPTIONS": "--no-warnings"}
+    tunables = "glibc.malloc.tcache_count=0:glibc.malloc.arena_max=2"
+    held = {"GLIBC_TUNABLES": tunables, "NODE_OPTIONS": "--no-warnings"}
     (_, cache) = planned(true, of("tcache overflow"), environment=held).allocators
     assert cache.environment == {"GLIBC_TUNABLES": "glibc.malloc.arena_max=2:glibc.malloc.tcache_count=1000"}
     v8 = msgspec.structs.replace(

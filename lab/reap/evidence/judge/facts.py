@@ -188,9 +188,9 @@ class Facts:
         return remedy is not None and not remedy.allocator
 
     def environment(self, side: Side) -> dict[str, str]:
-        """The variables of an arm that is a remedy; empty for any other."""
+        """The variables of an arm that is a remedy, as it ran with them; empty for any other."""
         remedy = self.remedy(side)
-        return remedy.environment if remedy else {}
+        return {**remedy.environment, **_those(remedy, side)} if remedy else {}
 
     def variables(self, side: Side) -> str:
         """The same, as a shell takes them; else what a person writes, or the arm's name."""
@@ -275,6 +275,11 @@ class Facts:
             and bool(profile.processes)
             and all(process.recorded for process in profile.processes)
         )
+
+
+def _those(remedy: Remedy, side: Side) -> dict[str, str]:
+    """The variables of a remedy with which its arm ran: the program's own words are in them, too."""
+    return {name: value for name, value in side.environment.items() if name in remedy.environment}
 
 
 def _best_time(side: Side, comparison: Comparison) -> Ratio:

@@ -7,7 +7,7 @@ import pytest
 from lab.test.compare.levels.experiments import PROFILE, drawn, fragmented, spec_of
 from programs import compile_c
 
-from reap.allocators import catalog, huge_pages
+from reap.allocators import catalog, settings
 from reap.base.errors import ReapError
 from reap.experiment import arms
 from reap.experiment.folder import Folder
@@ -42,7 +42,7 @@ THP = machine.describe().huge_pages
 @pytest.mark.parametrize("name", ["glibc", "jemalloc", "mimalloc"])
 def test_huge_pages_come_where_they_should_and_nowhere_else(tmp_path, monkeypatch, name):
     chosen = catalog.parse(name)[0]
-    for variable, value in huge_pages.switch(chosen, {}).items():
+    for variable, value in settings.huge_pages(chosen, {}).items():
         monkeypatch.setenv(variable, value)  # "off" has to hold against what a user has set
     how = fragmented(huge_pages=True)
     spec = specify([large()], catalog.parse(f"glibc,{name}" if name != "glibc" else name), fragmented=how)
