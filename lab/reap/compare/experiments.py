@@ -134,13 +134,14 @@ def opened(
     scanned: Sequence[Variant] = (),
     server: Server | None = None,
     arms: Arms = unchanged,
+    reserved: float = 0.0,
     **given: Any,  # noqa: ANN401 - click's; Options says their types
 ) -> Folder:
     """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError.
 
     With `asked` a new one is on fragmented heaps, with `against` of other commands, with `scanned` of one
     command with several values of its parameters, and with `server` of a server under load. `arms` makes its
-    allocators of those that were asked for.
+    allocators of those that were asked for; `reserved` is the part of a budget that is left to what follows.
     """
     if resume:
         options = Options(**given)
@@ -153,7 +154,18 @@ def opened(
                 raise
         return folder
     options = Options(**given)
-    return _create(list(command), output, options, asked, against, scanned, server, arms=arms, force=force)
+    return _create(
+        list(command),
+        output,
+        options,
+        asked,
+        against,
+        scanned,
+        server,
+        arms=arms,
+        reserved=reserved,
+        force=force,
+    )
 
 
 def refuse_levels(folder: Folder) -> None:
@@ -205,6 +217,7 @@ def _create(
     server: Server | None,
     *,
     arms: Arms,
+    reserved: float,
     force: bool,
 ) -> Folder:
     if scanned:
@@ -244,6 +257,7 @@ def _create(
             warm_ups=options.warmup if server is None else 1,
             runs=options.runs or 0,
             budget=options.budget,
+            reserved=reserved,
             worth=options.worth,
             prepare=options.prepare,
             cleanup=options.cleanup,

@@ -31,17 +31,16 @@ def explain(
     suspicions: Sequence[Suspicion],
     comparison: Comparison,
     wall: Wall,
-    budget: float | None = None,
 ) -> Explained:
     """Tries what proves or refutes the suspicions of a program that is known by `wall`.
 
-    `budget` is that of both comparisons, in seconds, where there is one. What a killed predecessor ran is not
-    run again. Throws ReapError, and `InterruptedRunError` on Ctrl-C.
+    It takes what the first left of a budget. What a killed predecessor ran is not run again.
+    Throws ReapError, and `InterruptedRunError` on Ctrl-C.
     """
     path = folder.path / FOLDER
     spec = folder.spec
     spent = sum(run.seconds for run in folder.runs)
-    left = trials.BUDGET if budget is None else max(0.0, budget - spent)
+    left = trials.BUDGET if spec.budget is None else max(0.0, spec.budget - spent)
     plan = trials.second(
         suspicions,
         comparison,

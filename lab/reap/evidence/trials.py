@@ -37,6 +37,9 @@ FEWEST_BUMPED = 1000
 BUDGET = 30.0
 """Seconds for the second comparison, where no one says otherwise."""
 
+RESERVED = 0.4
+"""The part of a budget for both comparisons that the first leaves to the second."""
+
 TOO_MANY = f"no more than {MOST} arms are tried at once, and others weigh more"
 """Why an arm was not tried, beside NO_TIME ..."""
 
@@ -142,7 +145,8 @@ def spec_of(plan: Plan, first: Spec, budget: float) -> Spec:
         first,
         allocators=[base, *plan.allocators],
         files=[*first.files, *(state_of(path) for path in sorted(libraries - known))],
-        budget=None if first.runs else budget,
+        budget=None if first.runs and first.budget is None else budget,
+        reserved=0.0,
         pairing="sequential" if plan.resident else first.pairing,
         resident=plan.resident or first.resident,
         witness="",

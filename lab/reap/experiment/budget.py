@@ -67,7 +67,7 @@ class Budget:
             rounds = min(self._most, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
         else:
             spent = sum(run.seconds for run in self._folder.runs if run.warmup)
-            left = self._spec.budget - spent
+            left = self._within(self._spec.budget) - spent
             # What comes after the rounds takes no time from the fewest that say something.
             least = min(LEAST_ROUNDS, int(left / a_round))
             rounds = min(self._most, max(0, least, int((left - self.later(more)) / a_round)))
@@ -89,36 +89,37 @@ class Budget:
 
     def allows_round(self, number: int) -> bool:
         """Whether there is time for another round. One that was begun before a kill is always finished."""
-        if self._spec.budget is None or any(
-            not run.warmup and run.cell.repeat == number for run in self._folder.runs
-        ):
+        budget = self._spec.budget
+        if budget is None or any(not run.warmup and run.cell.repeat == number for run in self._folder.runs):
             return True
         spent = sum(run.seconds for run in self._folder.runs)
-        return spent + self.a_round() <= self._spec.budget
+        return spent + self.a_round() <= self._within(budget)
 
     def too_small(self, rounds: int) -> str:
         """What the budget allows, as a note; below two rounds there is no interval, and so no answer."""
         allows = f"the budget of {self._spec.budget:g} s allows {units.number(rounds, 'round')}"
+        reserved = self._spec.reserved
+        kept = f" ({units.percent(reserved)} of it is kept for later trials)" if reserved else ""
         if rounds >= statistics.LEAST_ROUNDS:
-            return f"{allows}; {LEAST_ROUNDS} would say more"
+            return f"{allows}; {LEAST_ROUNDS} would say more{kept}"
         self.needed = self._needs(statistics.LEAST_ROUNDS)
         more = self._needs(LEAST_ROUNDS)
         return (
             f"{allows}, and an interval needs at least two: give --budget {self.needed:.0f} for two, "
-            f"{more:.0f} for {LEAST_ROUNDS}"
+            f"{more:.0f} for {LEAST_ROUNDS}{kept}"
         )
 
     def _needs(self, rounds: int) -> float:
-        """Whole seconds for the warm-ups and so many rounds, which may take a fifth longer than those."""
+        """The budget, in whole seconds, for the warm-ups and so many rounds, each up to a fifth longer."""
         warm_ups = sum(run.seconds for run in self._folder.runs if run.warmup)
-        return math.ceil(warm_ups + rounds * 1.2 * self.a_round())
+        return math.ceil((warm_ups + rounds * 1.2 * self.a_round()) / self._within(1))
 
     def allows(self, cell: Cell, times: float) -> bool:
         """Whether there is time for a run of the cell that takes so many times as long as usual."""
         if self._spec.budget is None:
             return True
         spent = sum(run.seconds for run in self._folder.runs)
-        return spent + times * self._usual(cell) <= self._spec.budget
+        return spent + times * self._usual(cell) <= self._within(self._spec.budget)
 
     def later(self, more: Sequence[More]) -> float:
         """Seconds that all runs after the rounds will probably take."""
@@ -128,6 +129,10 @@ class Budget:
             for cell in each.cells
             if cell.arm() not in self._dropped
         )
+
+    def _within(self, budget: float) -> float:
+        """The part of a budget that this experiment may take."""
+        return budget * (1 - self._spec.reserved)
 
     def _usual(self, cell: Cell) -> float:
         """Seconds that the warm-up of the cell's arm took."""

@@ -157,7 +157,7 @@ class Runner:
         if rounds:
             many = f"{rounds * (count + 1) + others} times"
         elif self._spec.budget is not None:
-            many = f"as often as {self._spec.budget:g} s allow"
+            many = f"as often as {self._spec.budget * (1 - self._spec.reserved):g} s allow"
         each = (
             f"{'of' if self._spec.against else 'under'} each of "
             f"{units.number(count, 'command' if self._spec.against else 'allocator')}"

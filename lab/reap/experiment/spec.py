@@ -142,6 +142,8 @@ class Spec(Record):
     """Rounds; 0: as many as decide it, as far as the program's length and the budget allow."""
     budget: float | None = None
     """Seconds for everything together; None for no bound."""
+    reserved: float = 0.0
+    """The part of the budget, 0 to 1, that is kept for an experiment that follows from this one."""
     prepare: str = ""
     """A shell command before each run."""
     cleanup: str = ""

@@ -73,6 +73,7 @@ class Conditions:
     warm_ups: int = 1
     runs: int = 0
     budget: float | None = None
+    reserved: float = 0.0
     worth: float = WORTH
     prepare: str = ""
     cleanup: str = ""

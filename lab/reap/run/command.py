@@ -75,7 +75,9 @@ def run(
     if drag and not options["resume"]:
         valgrind.require()  # before there is a folder for it
     with (
-        experiments.opened(context, force=force, server=server, arms=trials.first, **options) as folder,
+        experiments.opened(
+            context, force=force, server=server, arms=trials.first, reserved=trials.RESERVED, **options
+        ) as folder,
         Bar() as bar,
     ):
         experiments.refuse_levels(folder)

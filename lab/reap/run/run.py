@@ -70,14 +70,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
         return _untried(folder, known, profile, seen)
     try:
         compared = run.compare(folder, listener)
-        told = explain.explain(
-            folder,
-            listener,
-            to_try(known.wall),
-            compared,
-            known.wall,
-            folder.spec.budget,
-        )
+        told = explain.explain(folder, listener, to_try(known.wall), compared, known.wall)
     except InterruptedRunError as error:
         raise InterruptedRunError(error.what, hint, error.code) from None
     return Examined(

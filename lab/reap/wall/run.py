@@ -19,9 +19,6 @@ from reap.experiment.specify import Conditions, specify
 from reap.launch import program as programs
 from reap.launch.program import Program
 
-_FIRST = 0.6
-"""The part of the budget that the first comparison may take; causes are told apart in what is left."""
-
 
 def run(
     command: list[str],
@@ -41,12 +38,14 @@ def run(
     """
     found, own = programs.resolve(command), base or Allocator(name=DEFAULT)
 
-    def experiment(arms: list[Allocator], seconds: float) -> Folder:
+    def experiment(arms: list[Allocator], *, reserved: float = 0.0) -> Folder:
         spec = specify(
             command,
             arms,
             baseline=arms[0].name,
-            conditions=Conditions(budget=seconds, timeout=timeout, stdin=stdin.exists(), pairing="auto"),
+            conditions=Conditions(
+                budget=budget, reserved=reserved, timeout=timeout, stdin=stdin.exists(), pairing="auto"
+            ),
         )
         content = iter([stdin.read_bytes()]) if stdin.exists() else None
         return Folder.create(folder, spec, content, force=True)
@@ -55,18 +54,18 @@ def run(
         plan = _settings(found, wall, budget)
         if not plan.allocators:
             return None, Explained(missing=plan.missing)
-        with experiment([Allocator(name=DEFAULT), *plan.allocators], budget) as runs:
+        with experiment([Allocator(name=DEFAULT), *plan.allocators]) as runs:
             return None, Explained(comparing.compare(runs, listener), plan.missing)
     usual, missing = experiments.choose(None, alone=True)
     if missing:
         listener.say(missing)
     others = [each for each in usual if each.name not in {own.name, DEFAULT}]
     arms = trials.first([own, *others], found)[1:]
-    kept = trials.affordable(arms, wall.wall_seconds, _FIRST * budget) or arms[:1]
+    kept = trials.affordable(arms, wall.wall_seconds, (1 - trials.RESERVED) * budget) or arms[:1]
     left = {each.name: NO_TIME for each in arms if each not in kept}
-    with experiment([own, *kept], _FIRST * budget) as runs:
+    with experiment([own, *kept], reserved=trials.RESERVED) as runs:
         compared = comparing.compare(runs, listener)
-        told = explain(runs, listener, to_try(wall), compared, wall, budget)
+        told = explain(runs, listener, to_try(wall), compared, wall)
     return compared, replace(told, missing={**left, **told.missing})
 
 

@@ -201,6 +201,21 @@ def test_the_budget_bounds_the_time(tmp_path, monkeypatch):
     assert "the budget of 2.5 s allows" in comparison.notes[0]
 
 
+def test_what_is_reserved_of_a_budget_is_left_to_what_follows(tmp_path, monkeypatch):
+    seconds = takes_a_fifth_of_a_second(monkeypatch)
+    comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=5, reserved=0.5)
+    assert seconds[0] == pytest.approx(2 * 0.2 + 3 * 3 * 0.2)
+    assert comparison.rounds == 3
+    assert "the budget of 5 s allows 3 rounds" in comparison.notes[0]
+    assert comparison.notes[0].endswith("(50 % of it is kept for later trials)")
+
+
+def test_what_two_rounds_need_has_what_is_reserved(tmp_path, monkeypatch):
+    takes_a_fifth_of_a_second(monkeypatch)
+    comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=1, reserved=0.5)
+    assert comparison.needed_budget == 4
+
+
 @pytest.mark.parametrize(("budget", "rounds"), [(0.7, "0 rounds"), (1.2, "1 round")])
 def test_a_budget_too_small_for_two_rounds_says_what_it_needs(tmp_path, monkeypatch, budget, rounds):
     takes_a_fifth_of_a_second(monkeypatch)

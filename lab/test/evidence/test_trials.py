@@ -322,19 +322,19 @@ def test_causes_are_told_apart_in_a_folder_of_their_own_and_once(tmp_path: Path)
     closed = msgspec.structs.replace(programs.resolve(["true"]), obstacle="static")
     collected = suspected("garbage collection", Remedy(name="less often", environment={"GOGC": "400"}))
     spec = specify(["true"], [GLIBC, Allocator(name="x", environment={"X": "1"})])
-    spec = msgspec.structs.replace(spec, program=closed)
+    spec = msgspec.structs.replace(spec, program=closed, budget=0.2, reserved=trials.RESERVED)
     heard, first = Heard(), comparison_of([])
     wall = lasting(0.001)
     with Folder.create(tmp_path / "runs", spec) as folder:
-        told = explain(folder, heard, [collected], first, wall, 0.2)
+        told = explain(folder, heard, [collected], first, wall)
         assert told.comparison is not None
         assert [side.allocator for side in told.comparison.sides] == ["less often"]
         assert heard.said[0] == "telling causes apart: less often"
         ran = sorted((folder.path / FOLDER).iterdir())
-        again = explain(folder, heard, [collected], first, wall, 0.2)
+        again = explain(folder, heard, [collected], first, wall)
         assert again.comparison == told.comparison
         assert sorted((folder.path / FOLDER).iterdir()) == ran
-        nothing = explain(folder, heard, [], first, wall, 0.2)
-        failed = explain(folder, heard, [collected], comparison_of([], exit_code=127), wall, 0.2)
+        nothing = explain(folder, heard, [], first, wall)
+        failed = explain(folder, heard, [collected], comparison_of([], exit_code=127), wall)
     assert nothing.comparison is None
     assert failed.comparison is None

@@ -18,11 +18,12 @@ from reap.base.errors import ExitCode, ReapError
 from reap.commandline import reporting
 from reap.drag import once as drag
 from reap.drag.exact.records import DragProfile
+from reap.evidence import trials
 from reap.experiment.folder import Folder
 from reap.experiment.specify import Conditions, specify
 from reap.launch.records import Outcome
 
-QUICK = ("--budget", "3", "--runs", "2")
+QUICK = ("--budget", "6", "--runs", "2")
 
 
 def run(folder, *words, **options):
@@ -67,6 +68,8 @@ def test_a_run_has_a_profile_a_comparison_and_a_diagnosis(done):
     sides = [side["allocator"] for side in answer["comparison"]["sides"]]
     assert sides == ["good", "price: recycle"]
     assert answer["diagnosis"]["paragraph"]
+    kept = json.loads((folder / "answer" / "experiment.json").read_text())["spec"]
+    assert (kept["budget"], kept["reserved"]) == (6, trials.RESERVED)
 
 
 COLLECTS = """
