@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -24,32 +24,69 @@ COLOURS = {
 """By conclusion."""
 MOST_PATTERNS = 1
 """On a screen."""
+_LINES = 17
+"""Of a verdict, its reasons and the next step; a screen of 24 has a title, a command and files, too."""
 
 
 def render(console: Console, diagnosis: Diagnosis, *, details: bool = False) -> None:
     """Print the verdict and the next command on a line of its own, ready to be pasted: a screen of 24 lines.
 
-    With `details` the refuted causes, too, and the facts that all rests on stand between them.
+    With `details` the refuted causes, too, and the facts that all rests on stand between them. Without, the
+    last of its reasons are left to the report where they would not fit.
     """
-    headline = Text("Verdict: ", style="bold")
-    headline.append(diagnosis.headline, style=COLOURS[diagnosis.headline])
-    console.print(headline)
-    console.print(Padding(Text(printable(diagnosis.paragraph)), (0, 0, 0, 2)))
-    for found in diagnosis.findings if details else diagnosis.told:
-        console.print(Padding(Text(f"- {printable(found.sentence)}"), (0, 0, 0, 2)))
-    for seen in diagnosis.patterns[: None if details else MOST_PATTERNS]:
-        where = f"{seen.location}: " if seen.location else ""
-        said = f"- In the recording: {where}{seen.statement}. By hand: {seen.advice}."
-        console.print(Padding(Text(printable(said)), (0, 0, 0, 2)))
+    verdict, reasons, end = _verdict(diagnosis), _reasons(diagnosis, details=details), _next(diagnosis)
+    if not details:
+        room = _LINES - sum(_height(console, each) for each in (*verdict, *end))
+        reasons = _fitting(console, reasons, room)
+    for each in (*verdict, *reasons):
+        console.print(each)
     console.print()
     if details:
         for fact in diagnosis.evidence:
-            console.print(Padding(Text(f"- {printable(fact.statement)} [{fact.source}]"), (0, 0, 0, 2)))
+            console.print(_item(f"{fact.statement} [{fact.source}]"))
         console.print()
-    console.print(Text("Next: ", style="bold") + Text(printable(diagnosis.next_step)))
+    for each in end:
+        console.print(each)
     if diagnosis.next_command:
         # Not wrapped: a command that is cut into lines cannot be pasted.
         console.print(Text(f"  {printable(diagnosis.next_command)}", style="bold"), soft_wrap=True)
+
+
+def _verdict(diagnosis: Diagnosis) -> list[RenderableType]:
+    headline = Text("Verdict: ", style="bold")
+    headline.append(diagnosis.headline, style=COLOURS[diagnosis.headline])
+    return [headline, Padding(Text(printable(diagnosis.paragraph)), (0, 0, 0, 2))]
+
+
+def _reasons(diagnosis: Diagnosis, *, details: bool) -> list[RenderableType]:
+    """What trials say of causes, and what the recording shows."""
+    reasons = [_item(found.sentence) for found in (diagnosis.findings if details else diagnosis.told)]
+    for seen in diagnosis.patterns[: None if details else MOST_PATTERNS]:
+        where = f"{seen.location}: " if seen.location else ""
+        reasons.append(_item(f"In the recording: {where}{seen.statement}. By hand: {seen.advice}."))
+    return reasons
+
+
+def _next(diagnosis: Diagnosis) -> list[RenderableType]:
+    return [Text("Next: ", style="bold") + Text(printable(diagnosis.next_step))]
+
+
+def _item(text: str) -> RenderableType:
+    return Padding(Text(f"- {printable(text)}"), (0, 0, 0, 2))
+
+
+def _fitting(console: Console, reasons: list[RenderableType], room: int) -> list[RenderableType]:
+    """As many of the first reasons as have room, and a line that says how many have not; at least one."""
+    heights = [_height(console, each) for each in reasons]
+    if sum(heights) <= room:
+        return reasons
+    kept = max((n for n in range(1, len(reasons)) if sum(heights[:n]) < room), default=1)
+    left = len(reasons) - kept
+    return [*reasons[:kept], *([_item(f"{left} more in the report")] if left else [])]
+
+
+def _height(console: Console, shown: RenderableType) -> int:
+    return len(console.render_lines(shown, pad=False))
 
 
 def render_trials(console: Console, comparisons: Sequence[Comparison]) -> None:

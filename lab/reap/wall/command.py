@@ -146,11 +146,15 @@ def wall(
     if tries and command and pid is None and server is None:
         parts = _tried(asked, seen, console)
         _write(asked, parts, json_file, force=True)
-    console.print()
-    evidence_terminal.render(console, _verdict_of(parts))
     if html_file is not None:
         files.write_files(_report(asked, parts), json=None, html=html_file, force=force)
-    _say_written(asked, seen, parts, json_file, html_file)
+    _say_written(asked, parts, json_file, html_file)
+    console.print()
+    evidence_terminal.render(console, _verdict_of(parts))
+    if again:
+        reporting.say_next(["reap", "compare", *again])
+    elif seen.wall.custom_title:
+        reporting.say_next(["reap", "wall", "--pid", str(pid), "--seconds", "60"])
     return seen.status
 
 
@@ -294,9 +298,7 @@ def _tried(asked: Asked, seen: Measured, console: Console) -> list[Part]:
     return _parts(asked, seen, compared, told)
 
 
-def _say_written(
-    asked: Asked, seen: Measured, parts: Sequence[Part], json_file: Path | None, html_file: Path | None
-) -> None:
+def _say_written(asked: Asked, parts: Sequence[Part], json_file: Path | None, html_file: Path | None) -> None:
     """Names what was written; writes what goes to standard output."""
     path = asked.path
     if json_file == STANDARD_OUTPUT:
@@ -305,10 +307,6 @@ def _say_written(
     reporting.say_written("the report", html_file or path / PAGE)
     reporting.say_written("the results", json_file or path / RESULTS)
     reporting.say_written("stacks, folded", path / STACKS)
-    if asked.server is not None:
-        reporting.say_next(["reap", "compare", *asked.again])
-    elif seen.wall.custom_title:
-        reporting.say_next(["reap", "wall", "--pid", str(asked.pid), "--seconds", "60"])
 
 
 def _report(asked: Asked, parts: Sequence[Part]) -> Report:

@@ -16,6 +16,7 @@ VERBS = {
     "tune": (["tune", "-n", "22"], "Verdict: "),
     "rss": (["rss"], "Verdict: "),
     "check": (["check", "--max-peak", "1GB"], "ok: peak"),
+    "wall": (["wall", "--budget", "4"], "Verdict: "),
     "run": (["run", "-a", GOOD, "-n", "2"], "Verdict: "),
 }
 """What begins the verdict of each. Those of several processes or settings have the rest in --details."""

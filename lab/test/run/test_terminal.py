@@ -1,5 +1,8 @@
 """A whole answer on a terminal: complete at 80 columns, plain in a pipe, harmless whatever the names are."""
 
+from functools import partial
+
+import msgspec
 import pytest
 from answers import fields_of
 from any_records import ANY, comparisons, profiles
@@ -16,6 +19,7 @@ from samples import (
 from terminals import flat, printed
 
 from reap.evidence import terminal as evidence_terminal
+from reap.evidence.judge.records import Finding
 from reap.run.terminal import render_answer, render_overview
 
 PERL, GCC, SED = three_answers().answers
@@ -50,6 +54,23 @@ def test_without_details_an_answer_is_a_screen(case: Situation) -> None:
     assert len(shown.splitlines()) <= 22, "with the lines that name the report and the tables a screen of 24"
     assert "Allocators," not in shown
     assert fields_of(answer).diagnosis.headline in shown
+
+
+@pytest.mark.parametrize("sentences", [1, 4, 8])
+def test_reasons_that_have_no_room_are_left_to_the_report(sentences: int) -> None:
+    found = Finding(cause="arena lock", status="not tried", sentence=f"{'A reason as long as this. ' * 9}")
+    verdict = msgspec.structs.replace(
+        perl.diagnosis,
+        paragraph="A sentence of twelve words, which is as long as most of them are. " * sentences,
+    )
+    long = msgspec.structs.replace(verdict, findings=[found] * 3)
+    shown = printed(evidence_terminal.render, long)
+    assert len(shown.splitlines()) <= 19
+    first = verdict.paragraph.split(".")[0]
+    assert first in flat(shown)
+    assert "- A reason" in shown
+    assert ("more in the report" in shown) == (shown.count("- A reason") < 3)
+    assert flat(printed(partial(evidence_terminal.render, details=True), long)).count("- A reason") == 3
 
 
 def test_a_long_command_is_not_broken() -> None:
