@@ -15,6 +15,7 @@
 #include "files/collections.h"
 #include "files/file.h"
 #include "files/litter.h"
+#include "files/price.h"
 #include "files/requests.h"
 #include "files/resident.h"
 #include "reap_requests.h"
@@ -48,6 +49,20 @@ void read_resident_file(const reap::test::ScratchFile &file, bool right) {
     }
     const auto said = read_resident(file.write(bytes));
     expect(!said || said->values.size() <= REAP_RESIDENT_VALUES);
+}
+
+void read_price_file(const reap::test::ScratchFile &file, bool right) {
+    if (right) { // the slots begin with the input, with as many claimed
+        const std::vector<unsigned char> slots = bytes;
+        bytes.assign(sizeof(reap_price_file), 0);
+        const size_t size = std::min(slots.size(), sizeof(reap_price_file::slots));
+        std::copy_n(slots.begin(), size, bytes.begin() + offsetof(reap_price_file, slots));
+        put(offsetof(reap_price_file, magic), REAP_PRICE_MAGIC, 8);
+        put(offsetof(reap_price_file, next_slot), size / sizeof(reap_price_slot), 8);
+    }
+    const auto said = read_price(file.write(bytes));
+    expect(!said || said->size() <= REAP_PRICE_SLOTS);
+    for (const reap_price_slot &slot : said.value_or(std::vector<reap_price_slot>())) expect(slot.ended <= 1);
 }
 
 void read_requests_file(const reap::test::ScratchFile &file, bool right) {
@@ -87,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const std::string_view text(reinterpret_cast<const char *>(data + 2), size - 2);
     const bool right = data[1] % 4 != 0;
     try {
-        switch (data[0] % 6) {
+        switch (data[0] % 7) {
         case 0:
             read_litter_file(file, right);
             break;
@@ -101,6 +116,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             read_samples_file(file, right);
             break;
         case 4:
+            read_price_file(file, right);
+            break;
+        case 5:
             expect(read_collections(text).size() <= text.size() / sizeof(reap_collections_slot));
             break;
         default:
