@@ -2,12 +2,11 @@
 
 import shlex
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
 from reap.base.errors import ExitCode
-from reap.base.files import read_back
+from reap.base.files import read_back, write_safely
 from reap.compare import run
 from reap.drag import once as drag
 from reap.drag.exact.records import DragProfile
@@ -113,14 +112,5 @@ def _known_once(folder: Folder, say: Callable[[str], None]) -> Measured:
     known = measuring.measure(
         alone(folder), folder.spec.program, folder.path, say, start=_start_prepared(folder)
     )
-    _mark(done, msgspec.json.encode(known) + b"\n")
+    write_safely(done, msgspec.json.encode(known) + b"\n", force=True)
     return known
-
-
-def _mark(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all: whoever is killed here records again, and finds no half a file."""
-    part = path.with_suffix(".part")
-    part.unlink(missing_ok=True)
-    part.touch(mode=0o600)
-    part.write_bytes(content)
-    part.replace(path)

@@ -147,9 +147,7 @@ def test_memory_within_the_noise_is_not_decided() -> None:
     assert held.status == "inconclusive"
 
 
-@pytest.mark.parametrize(
-    ("arm", "cause"), [("placed", "placement"), ("cache", "tcache overflow"), ("arenas", "arena lock")]
-)
+@pytest.mark.parametrize(("arm", "cause"), [("placed", "placement"), ("cache", "tcache overflow")])
 def test_a_preload_proves_what_nothing_pointed_to(arm: str, cause: Cause) -> None:
     def shown(cpu: float, **changes: Any) -> list[Finding]:
         return judged([], trials_of([comparison_of([price(arm, cpu, **changes)])]), {})

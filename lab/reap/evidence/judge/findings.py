@@ -33,12 +33,9 @@ WORDS: dict[Cause, str] = {
     "network": "it waits for the network",
 }
 
-_SHOWN: dict[str, Cause] = {
-    "placed": "placement",
-    "arenas": "arena lock",
-    "cache": "tcache overflow",
-}
-"""What a preload shows that gains although nothing made one suspect it."""
+_SHOWN: dict[str, Cause] = {"placed": "placement", "cache": "tcache overflow"}
+"""What a preload shows that gains although nothing made one suspect it; an arena for each thread is tried
+where its cause is suspected alone."""
 
 _PRELOADED = {
     "recycle": "a malloc that costs next to nothing",

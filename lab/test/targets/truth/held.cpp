@@ -1,5 +1,6 @@
 // Programs that no rule was made with.
 #include "modes.h"
+#include "threads.h"
 
 #include <condition_variable>
 #include <cstring>
@@ -7,26 +8,11 @@
 #include <mutex>
 #include <string>
 #include <sys/mman.h>
-#include <thread>
 #include <unistd.h>
 #include <unordered_map>
 #include <vector>
 
 namespace {
-
-template <typename Work>
-std::uint64_t in_threads(int count, const Work &work) {
-    std::vector<std::uint64_t> sums(static_cast<std::size_t>(count));
-    std::vector<std::thread> threads;
-    for (int at = 0; at < count; at++)
-        threads.emplace_back([&, at] { sums[static_cast<std::size_t>(at)] = work(at); });
-    std::uint64_t sum = 0;
-    for (int at = 0; at < count; at++) {
-        threads[static_cast<std::size_t>(at)].join();
-        sum += sums[static_cast<std::size_t>(at)];
-    }
-    return sum;
-}
 
 // Functions of a module, each of which has a few lists of instructions, optimised and dropped. Cured, lists
 // are emptied and used again.

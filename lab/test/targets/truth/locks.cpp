@@ -1,30 +1,15 @@
 // Threads under a lock that the program holds around malloc, which needs none.
 #include "modes.h"
+#include "threads.h"
 
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
-#include <vector>
 
 namespace {
 
 std::mutex lock;
-
-template <typename Work>
-std::uint64_t in_threads(int count, const Work &work) {
-    std::vector<std::uint64_t> sums(static_cast<std::size_t>(count));
-    std::vector<std::thread> threads;
-    for (int at = 0; at < count; at++)
-        threads.emplace_back([&, at] { sums[static_cast<std::size_t>(at)] = work(at); });
-    std::uint64_t sum = 0;
-    for (int at = 0; at < count; at++) {
-        threads[static_cast<std::size_t>(at)].join();
-        sum += sums[static_cast<std::size_t>(at)];
-    }
-    return sum;
-}
 
 // Twenty blocks, then their end, `turns` times, of what `allocate` and `release` are.
 template <typename Allocate, typename Release>

@@ -1,5 +1,6 @@
 // Threads that wait, where whoever they wait for is inside malloc or free.
 #include "modes.h"
+#include "threads.h"
 
 #include <condition_variable>
 #include <cstring>
@@ -26,20 +27,6 @@ Blocks made(int count, std::size_t least, std::size_t most, std::uint64_t &state
         block[0] = 1;
     }
     return blocks;
-}
-
-template <typename Work>
-std::uint64_t in_threads(int count, const Work &work) {
-    std::vector<std::uint64_t> sums(static_cast<std::size_t>(count));
-    std::vector<std::thread> threads;
-    for (int at = 0; at < count; at++)
-        threads.emplace_back([&, at] { sums[static_cast<std::size_t>(at)] = work(at); });
-    std::uint64_t sum = 0;
-    for (int at = 0; at < count; at++) {
-        threads[static_cast<std::size_t>(at)].join();
-        sum += sums[static_cast<std::size_t>(at)];
-    }
-    return sum;
 }
 
 // A channel of a few places between threads.

@@ -1,11 +1,11 @@
 """Causes that evidence points to, what would prove or refute each, and what would mend it."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from reap.answer.records import Evidence
 from reap.base.records import Record
 
-Cause = Literal[
+OfTheAllocator = Literal[
     "tcache overflow",
     "large blocks",
     "arena lock",
@@ -16,35 +16,28 @@ Cause = Literal[
     "clearing and copying",
     "many allocations",
     "placement",
-    "pin at the top",
-    "growing memory",
-    "lazy free",
+]
+"""`many allocations`: the allocator takes much time, whatever takes it. `placement`: where blocks lie."""
+
+OfMemory = Literal["pin at the top", "growing memory", "lazy free"]
+
+Cause = Literal[
+    OfTheAllocator,
+    OfMemory,
     "garbage collection",
     "a lock of its own",
     "kernel input and output",
     "disk",
     "network",
 ]
-"""`many allocations`: the allocator takes much time, whatever takes it. `placement`: where blocks lie."""
 
-OF_THE_ALLOCATOR: tuple[Cause, ...] = (
-    "tcache overflow",
-    "large blocks",
-    "arena lock",
-    "brk thrash",
-    "mmap thrash",
-    "page faults",
-    "small pages",
-    "clearing and copying",
-    "many allocations",
-    "placement",
-)
+OF_THE_ALLOCATOR: tuple[Cause, ...] = get_args(OfTheAllocator)
 """The causes that are the allocator's time, or time that follows from what it does."""
 
 BY_SAMPLES: tuple[Cause, ...] = (*OF_THE_ALLOCATOR, "kernel input and output")
 """The causes that nothing but samples of CPU time shows."""
 
-OF_MEMORY: tuple[Cause, ...] = ("pin at the top", "growing memory", "lazy free")
+OF_MEMORY: tuple[Cause, ...] = get_args(OfMemory)
 """The causes that cost memory and not time."""
 
 Metric = Literal["cpu", "wall", "peak_resident", "resident"]
