@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
+#include <string_view>
 #include <unistd.h>
 
 #include "attach/failure.h"
@@ -60,8 +62,25 @@ constexpr std::array kKnown = {
     Known{"_ZdaPvmSt11align_val_t", REAP_CALL_DELETE, Size::None},
 };
 
+// mimalloc's own, of which Rust calls the aligned ones alone. Those of other allocators with these names, as
+// zlib's zalloc, call malloc.
+constexpr std::array kMimalloc = {
+    Known{"malloc_small", REAP_CALL_MALLOC, Size::First},
+    Known{"mallocn", REAP_CALL_MALLOC, Size::FirstTimesSecond},
+    Known{"malloc_aligned", REAP_CALL_MEMALIGN, Size::First},
+    Known{"zalloc", REAP_CALL_CALLOC, Size::First},
+    Known{"zalloc_small", REAP_CALL_CALLOC, Size::First},
+    Known{"zalloc_aligned", REAP_CALL_CALLOC, Size::First},
+    Known{"calloc_aligned", REAP_CALL_CALLOC, Size::FirstTimesSecond},
+    Known{"realloc_aligned", REAP_CALL_REALLOC, Size::Second},
+    Known{"rezalloc", REAP_CALL_REALLOC, Size::Second},
+};
+
 // Of allocators that a program links beside malloc: jemalloc's (by default, in Rust), mimalloc's, tcmalloc's.
 constexpr std::array kPrefixes = {"je_", "_rjem_", "mi_", "tc_"};
+
+// Stands beside malloc in a jemalloc of any other prefix, such as Arrow's je_arrow_.
+constexpr std::string_view kOfJemalloc = "mallctl";
 
 std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
 
@@ -195,21 +214,39 @@ const MappedFile *Target::likely_provider() {
     return found;
 }
 
+// Of the allocators that the file has under names of their own.
+std::set<std::string> Target::prefixes(const MappedFile &file) {
+    std::set<std::string> candidates(kPrefixes.begin(), kPrefixes.end());
+    for (const std::string &name : symbols_.ending_with(file.opened, kOfJemalloc))
+        candidates.insert(name.substr(0, name.size() - kOfJemalloc.size()));
+    candidates.erase("");
+    std::set<std::string> found;
+    for (const std::string &prefix : candidates) {
+        if (!symbols_.named(file.opened, {prefix + "malloc", prefix + "mallocx"}).empty())
+            found.insert(prefix);
+    }
+    return found;
+}
+
 void Target::add_functions(const MappedFile &file, const std::string &prefix,
                            std::vector<AllocatorFunction> &found) {
+    std::map<std::string, Known> wanted;
+    for (const Known &known : kKnown) wanted.emplace(prefix + known.name, known);
+    if (prefix == "mi_") {
+        for (const Known &known : kMimalloc) wanted.emplace(prefix + known.name, known);
+    }
     std::vector<std::string> names;
-    names.reserve(std::size(kKnown));
-    for (const Known &known : kKnown) names.push_back(prefix + known.name);
+    names.reserve(wanted.size());
+    for (const auto &[name, known] : wanted) names.push_back(name);
     // In glibc, also where it is linked statically, realloc of a null pointer jumps to malloc, which counts
     // it.
     const bool jumps = !symbols_.named(file.opened, {"gnu_get_libc_version", "__libc_setup_tls"}).empty();
     for (const auto &[name, range] : symbols_.named(file.opened, names)) {
-        const auto known = std::find_if(kKnown.begin(), kKnown.end(),
-                                        [&](const Known &each) { return prefix + each.name == name; });
+        const Known &known = wanted.at(name);
         AllocatorFunction function;
-        function.call = known->call;
-        function.size = known->size;
-        function.skip_null = known->size == Size::None || (known->call == REAP_CALL_REALLOC && jumps);
+        function.call = known.call;
+        function.size = known.size;
+        function.skip_null = known.size == Size::None || (known.call == REAP_CALL_REALLOC && jumps);
         function.path = file.path;
         function.opened = file.opened;
         function.offset = symbols_.offset_at(file.opened, range.begin);
@@ -261,8 +298,7 @@ std::vector<AllocatorFunction> Target::functions(std::string &provider) {
         add_functions(*serving, "", found);
     }
     for (const MappedFile &file : files_) {
-        for (const char *prefix : kPrefixes) {
-            if (symbols_.named(file.opened, {std::string(prefix) + "malloc"}).empty()) continue;
+        for (const std::string &prefix : prefixes(file)) {
             if (provider.empty()) provider = file.path;
             add_functions(file, prefix, found);
         }

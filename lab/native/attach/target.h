@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,7 @@ class Target {
     const MappedFile *likely_provider();
     static bool leads_to_another(const AllocatorFunction &function,
                                  const std::vector<AllocatorFunction> &functions);
+    std::set<std::string> prefixes(const MappedFile &file);
     void add_functions(const MappedFile &file, const std::string &prefix,
                        std::vector<AllocatorFunction> &found);
 

@@ -442,6 +442,14 @@ std::vector<std::pair<std::string, AddressRange>> Symbolizer::named(const std::s
     return found;
 }
 
+std::set<std::string> Symbolizer::ending_with(const std::string &path, std::string_view suffix) {
+    std::set<std::string> found;
+    for (const Files::Symbol &symbol : files_->symbols(path)) {
+        if (symbol.name.ends_with(suffix)) found.insert(symbol.name);
+    }
+    return found;
+}
+
 std::map<std::string, uint64_t> Symbolizer::objects(const std::string &path,
                                                     const std::vector<std::string> &names) {
     const std::set<std::string> wanted(names.begin(), names.end());

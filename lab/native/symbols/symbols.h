@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -81,6 +83,9 @@ class Symbolizer {
     // The functions of these exact (mangled) names that the file defines, and where they are.
     std::vector<std::pair<std::string, AddressRange>> named(const std::string &path,
                                                             const std::vector<std::string> &names);
+
+    // The (mangled) names of the functions that the file defines and that end so.
+    std::set<std::string> ending_with(const std::string &path, std::string_view suffix);
 
     // The variables of these exact names that the file defines, and where they are.
     std::map<std::string, uint64_t> objects(const std::string &path, const std::vector<std::string> &names);

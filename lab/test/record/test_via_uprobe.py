@@ -228,9 +228,28 @@ LINKED = """
     }"""
 
 
-def test_an_allocator_that_is_linked_in(tmp_path):
+MIMALLOC = (
+    LINKED.replace("_rjem_malloc(size_t size)", "mi_malloc_aligned(size_t size, size_t alignment)")
+    .replace("_rjem_malloc(24)", "mi_malloc_aligned(24, 8)")
+    .replace("int main", "__attribute__((used)) void *mi_malloc(size_t size) { return heap; }\n    int main")
+)
+"""As Rust calls it: aligned, always."""
+ARROW = (
+    LINKED.replace("_rjem_malloc(size_t size)", "je_arrow_mallocx(size_t size, int flags)")
+    .replace("_rjem_malloc(24)", "je_arrow_mallocx(24, 0)")
+    .replace("int main", "__attribute__((used)) int je_arrow_mallctl(void) { return 0; }\n    int main")
+)
+"""A jemalloc is known by what stands beside its malloc, whatever prefix it was built with."""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("rjem", LINKED), ("mimalloc", MIMALLOC), ("arrow", ARROW)],
+    ids=["rjem", "mimalloc", "arrow"],
+)
+def test_an_allocator_that_is_linked_in(tmp_path, name, text):
     """No preload comes between the functions of one file."""
     command = ["gcc", "-x", "c", "-g", "-O1", "-w", "-", "-o", OUT]
-    _, seen = via(tmp_path, compiled("linked-rjem", command, text=LINKED))
+    _, seen = via(tmp_path, compiled(f"linked-{name}", command, text=text))
     assert "take" in {site.function for site in seen.sites}
-    assert seen.calls["malloc"] > 10
+    assert seen.calls["memalign" if name == "mimalloc" else "malloc"] > 10
