@@ -173,6 +173,8 @@ class Outcome(Record):
     """Under a preload that measures the price of allocation; else None."""
     still_running: list[str] = []
     """Of a recorded program: processes that it started and that run on after it, as `name (pid N)`."""
+    nameless: str = ""
+    """Of a recorded program: why the recording could not keep the names of functions; empty where it did."""
     failure: str = ""
     """Why its figures are invalid, a sentence, where neither exit code nor signal says so."""
     restarted_ns: int = 0

@@ -208,6 +208,12 @@ def record(
     if unreached := recording.unreached(path, limits):
         click.echo(f"note: {unreached}", err=True)
     reporting.say_written("the recording", path)
+    if outcome.nameless:
+        click.echo(
+            f"note: the recording has no names of functions ({outcome.nameless}): keep the program's files "
+            f"as they are until reap show --resolve {shlex.quote(str(path))} has kept them",
+            err=True,
+        )
     if outcome.still_running:
         who = ", ".join(outcome.still_running)
         click.echo(f"note: still running, and still recorded into it: {printable(who)}", err=True)

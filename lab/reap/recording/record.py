@@ -117,7 +117,8 @@ def record(
         running = [] if launch.capture else with_variable(native.SOCKET_ENV, socket)
         outcome = replace(outcome, still_running=running)
         try:
-            left = finish(path, running=bool(running), names=names, held=_held_in(Path(folder)))
+            left, nameless = finish(path, running=bool(running), names=names, held=_held_in(Path(folder)))
+            outcome = replace(outcome, nameless=nameless)
         except ReapError as error:
             raise LostError(error, outcome) from error
     try:
@@ -176,28 +177,36 @@ def sampler(*, by_timer: bool) -> tuple[int, int]:
 
 def finish(
     path: Path, *, running: bool = False, names: bool = True, held: Sequence[tuple[str, str]] = ()
-) -> int:
-    """Seals what the ended processes left; returns how many blocks belong to processes that still run.
+) -> tuple[int, str]:
+    """Seals what the ended processes left.
+
+    Returns how many blocks belong to processes that still run, and why names could not be kept: empty where
+    they were, or were not asked for.
 
     Where none does, nothing more can come. Then the names of what its stacks have are kept with it, so that
     it needs no other file to be read: of code that was compiled at run time, and with `names` of functions
     and lines. `held` are files of modules that may be gone, as (path of the module, where it can be opened).
-    Where there is no room for names, they are looked up when the recording is read. With `running` some
+    Where names cannot be kept, they are looked up when the recording is read. With `running` some
     process is known to run that may not have begun to record.
     """
     try:
         left = native.finish_trace(native_name(path), running)
         native.keep_perf_maps(native_name(path))
-        if names:
-            with contextlib.suppress(OSError):
-                native.keep_names(native_name(path), native_files.preload("record").name, held=list(held))
-        return left
+        return left, _keep_names(path, held) if names else ""
     except OSError as error:
         raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error
     except native.BadTraceError as error:
         raise ReapError(
             f"the recording {path} was truncated or overwritten while it was made: {error}"
         ) from error
+
+
+def _keep_names(path: Path, held: Sequence[tuple[str, str]]) -> str:
+    try:
+        native.keep_names(native_name(path), native_files.preload("record").name, held=list(held))
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def make_room(path: Path, *, force: bool) -> None:

@@ -1,16 +1,20 @@
 """A recording names what ran, whatever became of the files since."""
 
+import errno
+import os
 import shutil
 import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 from lab.test.recording.names.builds import FIRST, build, functions
 from programs import reap
 from recorded import recorded
 
 from reap import native
 from reap.launch.records import Launch
+from reap.record import command
 from reap.recording import read, record
 from reap.recording.analyse.notes import notes
 
@@ -169,3 +173,16 @@ def test_samples_of_time_are_judged_once(tmp_path):
     after = read.read(path).instruction_samples()
     for name in ("all", "inside", "kernel_inside", "kernel", "recorder", "unknown"):
         assert getattr(after, name) == getattr(before, name)
+
+
+def test_names_that_cannot_be_kept_are_a_note(tmp_path, monkeypatch):
+    def full(*_words, **_options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(record.native, "keep_names", full)
+    path = tmp_path / "full.reap"
+    done = CliRunner().invoke(command.record, ["-o", str(path), "--", "true"])
+    assert done.exit_code == 0, done.output
+    assert "note: the recording has no names of functions (No space left on device)" in done.output
+    assert f"reap show --resolve {path}" in done.output
+    assert read.read(path).header().finished
