@@ -98,7 +98,7 @@ PICTURES = {
         ["sweep", "plan.toml", "-o", "s1", "--html", "sweep.html"], [], "sweep.html", 760, at="h2"
     ),
     "fleet": Picture(FLEET, [], "fleet.html", 900),
-    "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 950, stdin=True),
+    "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 810, stdin=True),
     "rss": Picture(["rss", "--html", "rss.html"], ["perl", "-e", PERL_HELD], "rss.html", 1000),
     "soak": Picture(SOAK, [], "soak.html", 900),
     "drag": Picture(["drag", "--html", "drag.html"], ["perl", "-e", PERL_DRAGS], "drag.html", 1000),
