@@ -14,7 +14,7 @@
  * - if main ends by pthread_exit the thread ends first, and if main ends in another way (it is cancelled, or
  * makes the system call itself) soon after: otherwise the process would never end;
  * - reading statistics takes at most a fiftieth of the time: slow statistics are read less often. The walk
- * over glibc's heap holds no lock, and may take a quarter of a CPU while the heap changes.
+ * over glibc's heaps holds no lock, and may take a quarter of a CPU while the heap changes.
  *
  * The program has an additional thread; see docs/rss.md for what can notice that.
  *
@@ -27,6 +27,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <grp.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -38,6 +39,7 @@
 #include <unistd.h>
 
 #include "heap_walk.h"
+#include "heaps.h"
 #include "next.h"
 #include "platform.h"
 #include "reap_resident.h"
@@ -52,13 +54,12 @@ constexpr uint64_t share = 50;     // reading under the allocator's locks takes 
 constexpr uint64_t walk_share = 4; // walking without locks, at most 1/walk_share of another CPU
 constexpr size_t stack_bytes = size_t{256} * 1024;
 constexpr uint64_t max_sleep = second / 4; // a process outlives its main thread by at most this
-constexpr int walk_attempts = 3;
 constexpr int one = 1;
 constexpr time_t join_timeout = 1; // seconds
 
 reap_resident *file;
 Statistics statistics;
-uint64_t heap_begin;
+constinit Heaps heaps;
 uint64_t interval;
 pthread_t thread;
 uint32_t poller; // the kernel's number of that thread
@@ -99,17 +100,13 @@ bool sleep_for(uint64_t nanoseconds) noexcept {
     return true;
 }
 
-// Makes several attempts, since the program runs meanwhile.
-bool walk(reap_resident_walk &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+bool walk(Heaps::Found &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
     const uint64_t begin = thread_cpu_time();
-    bool whole = false;
-    for (int attempt = 0; attempt < walk_attempts && !whole; ++attempt) {
-        whole = walk_heap(heap_begin, current_break(), found);
-    }
-    found.used = values[2];
-    found.arena = values[0];
-    found.stamp = now();
-    found.duration = thread_cpu_time() - begin;
+    const bool whole = heaps.walk(values[0], values[4], ending, found);
+    found.main.used = values[2];
+    found.main.arena = values[0];
+    found.main.stamp = found.others.stamp = now();
+    found.main.duration = thread_cpu_time() - begin;
     return whole;
 }
 
@@ -135,9 +132,15 @@ void *poll_allocator(void *) {
         });
         // Afterwards: on a busy machine it may take seconds, in which most of the heap may be freed.
         if (statistics.kind() == REAP_RESIDENT_GLIBC && stamp >= next_walk) {
-            reap_resident_walk found{};
-            if (walk(found, values)) publish([&] { file->walk = found; });
-            next_walk = found.stamp + walk_share * found.duration;
+            Heaps::Found found;
+            if (walk(found, values)) {
+                publish([&] {
+                    file->walk = found.main;
+                    file->others = found.others;
+                    file->around = found.around;
+                });
+            }
+            next_walk = found.main.stamp + walk_share * found.main.duration;
         }
         if (!sleep_for(cost > interval ? cost : interval)) break;
     } while (true);
@@ -214,7 +217,7 @@ bool start_thread() noexcept {
     file = map_file(path);
     if (file == nullptr) return;
     statistics.find();
-    heap_begin = initial_break();
+    heaps.start(gnu_get_libc_version(), statistics.data_begin(), statistics.data_end(), initial_break());
     fill_head();
     owner = getpid();
     if (statistics.kind() == REAP_RESIDENT_NONE || !start_thread()) file->stopped = 1;
