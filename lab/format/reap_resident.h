@@ -64,6 +64,8 @@ struct reap_resident_around {
     uint64_t caches;          /* thread caches; REAP_RESIDENT_UNKNOWN where this glibc's are not known */
     uint64_t cached;          /* bytes of the blocks in them */
     uint64_t fast;            /* bytes of fastbins that count as free in the walks */
+    uint64_t mapped;          /* bytes of blocks with a mapping each that were found; 0 if unknown */
+    uint64_t mapped_resident; /* of these */
 };
 
 struct reap_resident {

@@ -131,7 +131,9 @@ void bind_resident(nb::module_ &m) {
                          return around.caches;
                      })
         .def_ro("cached", &reap_resident_around::cached)
-        .def_ro("fast", &reap_resident_around::fast);
+        .def_ro("fast", &reap_resident_around::fast)
+        .def_ro("mapped", &reap_resident_around::mapped)
+        .def_ro("mapped_resident", &reap_resident_around::mapped_resident);
     nb::class_<ResidentAnswer>(m, "ResidentAnswer", "What an allocator said of its memory.")
         .def_ro("kind", &ResidentAnswer::kind)
         .def_prop_ro("provider", text_of(&ResidentAnswer::provider))

@@ -80,24 +80,24 @@ uint64_t Arenas::main_of(uint64_t at) noexcept {
     return 0;
 }
 
-uint64_t Arenas::next(uint64_t arena) noexcept {
+uint64_t Arenas::next(uint64_t arena) const noexcept {
     uint64_t other = 0;
     return read_word(arena + bins_ + next_arena, other) ? other : 0;
 }
 
-uint64_t Arenas::system_bytes(uint64_t arena) noexcept {
+uint64_t Arenas::system_bytes(uint64_t arena) const noexcept {
     uint64_t bytes = 0;
     return read_word(arena + bins_ + system_memory, bytes) ? bytes : 0;
 }
 
-bool Arenas::last_heap(uint64_t arena, Heap &heap, bool &valid) noexcept {
+bool Arenas::last_heap(uint64_t arena, Heap &heap, bool &valid) const noexcept {
     uint64_t chunk = 0;
     valid = read_word(arena + bins_ - top, chunk) && describe(arena, start_of_heap(chunk), heap);
     heap.has_top = true;
     return valid;
 }
 
-bool Arenas::heap_before(uint64_t arena, Heap &heap, bool &valid) noexcept {
+bool Arenas::heap_before(uint64_t arena, Heap &heap, bool &valid) const noexcept {
     valid = true;
     if (heap.begin == start_of_heap(arena)) return false;
     uint64_t before = 0;
@@ -106,7 +106,7 @@ bool Arenas::heap_before(uint64_t arena, Heap &heap, bool &valid) noexcept {
     return valid;
 }
 
-bool Arenas::describe(uint64_t arena, uint64_t begin, Heap &heap) noexcept {
+bool Arenas::describe(uint64_t arena, uint64_t begin, Heap &heap) const noexcept {
     uint64_t head[3]; // its arena, the heap before it, its size
     const uint64_t head_bytes = arena - start_of_heap(arena);
     if (begin % heap_bytes != 0 || head_bytes < shortest_head || head_bytes > longest_head) return false;
@@ -121,7 +121,8 @@ bool Arenas::describe(uint64_t arena, uint64_t begin, Heap &heap) noexcept {
     return true;
 }
 
-uint64_t Arenas::add_fast_chunks(uint64_t arena, bool mangled, uint64_t most, FastChunks &fast) noexcept {
+uint64_t Arenas::add_fast_chunks(uint64_t arena, bool mangled, uint64_t most,
+                                 FastChunks &fast) const noexcept {
     static constinit Window<1> window;
     window.forget();
     uint64_t bytes = 0;

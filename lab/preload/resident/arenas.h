@@ -26,23 +26,23 @@ class Arenas {
     [[nodiscard]] uint64_t main() const noexcept { return main_; }
 
     // The arena after `arena`, in a list that comes back to the main one; 0 if it cannot be read.
-    uint64_t next(uint64_t arena) noexcept;
+    [[nodiscard]] uint64_t next(uint64_t arena) const noexcept;
 
     // Bytes that the arena has from the system.
-    uint64_t system_bytes(uint64_t arena) noexcept;
+    [[nodiscard]] uint64_t system_bytes(uint64_t arena) const noexcept;
 
     // The last of the heaps of an arena beside the main one; and the one before `heap`. False if there is no
     // further one, with `valid` false if the arena changed meanwhile.
-    bool last_heap(uint64_t arena, Heap &heap, bool &valid) noexcept;
-    bool heap_before(uint64_t arena, Heap &heap, bool &valid) noexcept;
+    bool last_heap(uint64_t arena, Heap &heap, bool &valid) const noexcept;
+    bool heap_before(uint64_t arena, Heap &heap, bool &valid) const noexcept;
 
     // Adds what lies in the arena's fastbins, at most `most` chunks. `mangled`: links are stored as
     // since 2.32. Returns their bytes. About 0.5 us a chunk.
-    uint64_t add_fast_chunks(uint64_t arena, bool mangled, uint64_t most, FastChunks &fast) noexcept;
+    uint64_t add_fast_chunks(uint64_t arena, bool mangled, uint64_t most, FastChunks &fast) const noexcept;
 
   private:
-    bool describe(uint64_t arena, uint64_t begin, Heap &heap) noexcept;
-    [[nodiscard]] uint64_t main_of(uint64_t bins) noexcept;
+    bool describe(uint64_t arena, uint64_t begin, Heap &heap) const noexcept;
+    static uint64_t main_of(uint64_t bins) noexcept;
 
     uint64_t begin_ = 0;
     uint64_t end_ = 0;

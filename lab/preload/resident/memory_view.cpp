@@ -28,7 +28,10 @@ bool Window<pages>::move_to(uint64_t wanted) noexcept {
         while (in_a_row < count && (there[in_a_row] & 1) != 0) ++in_a_row;
     }
     forget();
-    if (!read_memory(wanted, text_, in_a_row * page)) return false;
+    if (!read_memory(wanted, text_, in_a_row * page)) { // another mapping may follow, as the kernel's [vvar]
+        in_a_row = 1;
+        if (!read_memory(wanted, text_, page)) return false;
+    }
     begin_ = wanted;
     end_ = wanted + in_a_row * page;
     return true;

@@ -7,14 +7,14 @@
  * - the thread is ended while glibc changes the user or group of all threads: it lacks the capabilities that
  * the program keeps, and glibc aborts the process if the change fails in one thread only;
  * - and while the program changes its namespaces, some of which require a single-threaded process;
- * - it opens no descriptor once the program runs, so that the program's descriptors keep their numbers;
+ * - it opens no descriptor among the program's once that runs, so that these keep their numbers;
  * - it holds none of our locks, and of the allocator's only those that the allocator's own fork handlers
  * cover, so that the order of handlers does not matter; the child of a fork has no such thread and writes
  * nothing;
  * - if main ends by pthread_exit the thread ends first, and if main ends in another way (it is cancelled, or
  * makes the system call itself) soon after: otherwise the process would never end;
  * - reading statistics takes at most a fiftieth of the time: slow statistics are read less often. The walk
- * over glibc's heaps holds no lock, and may take a quarter of a CPU while the heap changes.
+ * over glibc's heaps holds no lock, and may take a quarter of a CPU while the heaps change.
  *
  * The program has an additional thread; see docs/rss.md for what can notice that.
  *
@@ -40,6 +40,7 @@
 
 #include "heap_walk.h"
 #include "heaps.h"
+#include "mapped_blocks.h"
 #include "next.h"
 #include "platform.h"
 #include "reap_resident.h"
@@ -52,6 +53,7 @@ using namespace reap::preload;
 constexpr uint64_t second = 1'000'000'000;
 constexpr uint64_t share = 50;     // reading under the allocator's locks takes at most 1/share of the time
 constexpr uint64_t walk_share = 4; // walking without locks, at most 1/walk_share of another CPU
+constexpr uint64_t change = 20;    // while the heaps change by at most 1/change, walking takes 1/share, too
 constexpr size_t stack_bytes = size_t{256} * 1024;
 constexpr uint64_t max_sleep = second / 4; // a process outlives its main thread by at most this
 constexpr int one = 1;
@@ -60,6 +62,7 @@ constexpr time_t join_timeout = 1; // seconds
 reap_resident *file;
 Statistics statistics;
 constinit Heaps heaps;
+constinit MappedBlocks mapped_blocks;
 uint64_t interval;
 pthread_t thread;
 uint32_t poller; // the kernel's number of that thread
@@ -103,11 +106,20 @@ bool sleep_for(uint64_t nanoseconds) noexcept {
 bool walk(Heaps::Found &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
     const uint64_t begin = thread_cpu_time();
     const bool whole = heaps.walk(values[0], values[4], ending, found);
+    if (whole) mapped_blocks.find(values[1], ending, found.around);
     found.main.used = values[2];
     found.main.arena = values[0];
     found.main.stamp = found.others.stamp = now();
     found.main.duration = thread_cpu_time() - begin;
     return whole;
+}
+
+// Nanoseconds from a walk to the next, by what the allocator says now.
+uint64_t pause_after(const reap_resident_walk &last,
+                     const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+    const auto difference = [](uint64_t a, uint64_t b) noexcept { return a > b ? a - b : b - a; };
+    const uint64_t changed = difference(values[2], last.used) + difference(values[0], last.arena);
+    return (changed * change > last.arena ? walk_share : share) * last.duration;
 }
 
 template <class Write>
@@ -117,9 +129,10 @@ void publish(Write write) noexcept {
     __atomic_fetch_add(&file->sequence, 1, __ATOMIC_ACQ_REL);
 }
 
-void *poll_allocator(void *) {
+void *poll_allocator(void *passed) {
     poller = thread_id();
-    uint64_t next_walk = 0;
+    if (passed != nullptr) static_cast<MappedBlocks *>(passed)->open();
+    reap_resident_walk last{};
     do {
         uint64_t values[REAP_RESIDENT_VALUES];
         const uint64_t begin = thread_cpu_time();
@@ -131,7 +144,7 @@ void *poll_allocator(void *) {
             memcpy(file->values, values, sizeof values);
         });
         // Afterwards: on a busy machine it may take seconds, in which most of the heap may be freed.
-        if (statistics.kind() == REAP_RESIDENT_GLIBC && stamp >= next_walk) {
+        if (statistics.kind() == REAP_RESIDENT_GLIBC && stamp >= last.stamp + pause_after(last, values)) {
             Heaps::Found found;
             if (walk(found, values)) {
                 publish([&] {
@@ -140,7 +153,7 @@ void *poll_allocator(void *) {
                     file->around = found.around;
                 });
             }
-            next_walk = found.main.stamp + walk_share * found.main.duration;
+            last = found.main;
         }
         if (!sleep_for(cost > interval ? cost : interval)) break;
     } while (true);
@@ -190,7 +203,8 @@ void fill_head() noexcept {
     __atomic_store_n(&file->magic, REAP_RESIDENT_MAGIC, __ATOMIC_RELEASE);
 }
 
-bool start_thread() noexcept {
+// `opens` is what opens a table of descriptors in the thread; null for none.
+bool start_thread(MappedBlocks *opens) noexcept {
     if (thread_stack == nullptr) thread_stack = map_private(stack_bytes);
     if (thread_stack == nullptr) return false;
     pthread_attr_t attributes;
@@ -200,7 +214,7 @@ bool start_thread() noexcept {
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, thread_stack, stack_bytes);
     pthread_sigmask(SIG_SETMASK, &all, &before); // libc keeps the signal that setuid() needs unblocked
-    const int error = pthread_create(&thread, &attributes, poll_allocator, nullptr);
+    const int error = pthread_create(&thread, &attributes, poll_allocator, opens);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     return error == 0;
@@ -220,7 +234,7 @@ bool start_thread() noexcept {
     heaps.start(gnu_get_libc_version(), statistics.data_begin(), statistics.data_end(), initial_break());
     fill_head();
     owner = getpid();
-    if (statistics.kind() == REAP_RESIDENT_NONE || !start_thread()) file->stopped = 1;
+    if (statistics.kind() == REAP_RESIDENT_NONE || !start_thread(&mapped_blocks)) file->stopped = 1;
 }
 
 bool runs() noexcept {
@@ -245,7 +259,9 @@ void restart_thread() noexcept {
     const ErrnoGuard keep;
     __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&file->stopped, 0, __ATOMIC_RELEASE);
-    if (!start_thread()) __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
+    // A message queue of the program would lose its notification if a copy of its descriptor were closed.
+    mapped_blocks.forget();
+    if (!start_thread(nullptr)) __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
 }
 
 REAP_NEXT(next_setuid, "setuid", decltype(setuid));

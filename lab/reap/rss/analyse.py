@@ -101,7 +101,7 @@ def _with_the_rest(kernel: Kernel, **parts: int) -> Parts:
 
 
 def _glibc(kernel: Kernel, said: Said) -> Parts:
-    """Every heap by its walk; blocks with a mapping each by mallinfo2.
+    """Every heap by its walk; blocks with a mapping each by what is touched of those that were found.
 
     A heap grows for blocks that do not fit: what it has grown by since the allocator said how much is free is
     live.
@@ -119,7 +119,8 @@ def _glibc(kernel: Kernel, said: Said) -> Parts:
         elsewhere, beside = _used(anonymous, others)
         live, inside = live + elsewhere, inside + beside
         unknown = anonymous.take(said.around.unread_resident)
-        live += anonymous.take(of["mapped"])
+        live += anonymous.take(said.around.mapped_resident)
+        live += anonymous.take(of["mapped"] - said.around.mapped)
     else:
         live += anonymous.take(of["mapped"])
         arenas = _Pool(of["arena"] - walk.bytes)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import subprocess
 import time
 
@@ -16,6 +17,11 @@ from reap.rss import file
 from reap.rss.analyse import take_apart
 
 MB = 1 << 20
+
+
+def release():
+    """The version of the kernel."""
+    return tuple(int(each) for each in re.findall(r"\d+", os.uname().release)[:2])
 
 
 @contextlib.contextmanager
@@ -48,6 +54,7 @@ def frees(mode, folder):
             ),
         )
         process.stdin.close()
+        process.stdout.read()
     assert process.returncode == 0
 
 
@@ -71,3 +78,12 @@ def test_thread_caches_are_not_live(tmp_path):
     assert taken.heaps.caches >= 32
     assert taken.parts.cached == pytest.approx(32 * each, rel=0.02)
     assert taken.parts.live < MB
+
+
+def test_what_was_not_touched_of_large_blocks_is_not_live(tmp_path):
+    with frees("callocs", tmp_path) as (_, taken):
+        pass
+    if release() < (5, 9):
+        pytest.skip("the list of mappings cannot be read before Linux 5.9")
+    assert taken.parts.live == pytest.approx(40 * MB, rel=0.02)
+    assert taken.parts.other == pytest.approx(60 * MB, abs=2 * MB)

@@ -14,6 +14,9 @@ using reap::preload::Heap;
 
 constexpr uint64_t page = 4096;
 constexpr uint64_t span = uint64_t{64} << 20;
+constexpr uint64_t before_bins = 96; // fastbins, top, last remainder
+constexpr uint64_t bins_bytes = uint64_t{254} * 8;
+constexpr uint64_t links = 16; // after the bins: a map, then the list of arenas
 
 // The data of a C library with a main arena, and heaps of other arenas, as glibc lays them.
 class Library {
@@ -54,23 +57,23 @@ class Library {
         return arena;
     }
     [[nodiscard]] uint64_t first_chunk(uint64_t arena) const {
-        return (arena + begin_ + 12 * 8 + 254 * 8 + 16 + 5 * 8 + 15) & ~uint64_t{15};
+        return (arena + begin_ + before_bins + bins_bytes + links + 40 + 15) & ~uint64_t{15};
     }
     void set_top(uint64_t arena, uint64_t chunk) const { word(bins(arena) - 16) = chunk; }
     void set_fastbin(uint64_t arena, uint64_t list, uint64_t chunk) const {
         word(arena + begin_ + list * 8) = chunk;
     }
-    void link(uint64_t arena, uint64_t next) const { word(bins(arena) + 254 * 8 + 16) = next; }
+    void link(uint64_t arena, uint64_t next) const { word(bins(arena) + bins_bytes + links) = next; }
     void set_system_bytes(uint64_t arena, uint64_t bytes) const {
-        word(bins(arena) + 254 * 8 + 16 + 24) = bytes;
+        word(bins(arena) + bins_bytes + links + 24) = bytes;
     }
 
   private:
-    [[nodiscard]] uint64_t bins(uint64_t arena) const { return arena + begin_ + 12 * 8; }
+    [[nodiscard]] uint64_t bins(uint64_t arena) const { return arena + begin_ + before_bins; }
 
     void make_arena(uint64_t arena) const {
         for (uint64_t at = arena; at < bins(arena); at += 8) word(at) = 0;
-        for (uint64_t bin = bins(arena); bin < bins(arena) + 254 * 8; bin += 16) {
+        for (uint64_t bin = bins(arena); bin < bins(arena) + bins_bytes; bin += 16) {
             word(bin) = word(bin + 8) = bin - 16;
         }
         set_top(arena, bins(arena) - 16);

@@ -62,6 +62,8 @@ class Around(Record):
     caches: int | None
     cached: int
     fast: int
+    mapped: int
+    mapped_resident: int
 
 
 class Said(Record):

@@ -7,6 +7,7 @@
 //     trims buffers    8 threads: buffers of 0.2 to 2 MB, freed beside small blocks that stay
 //     trims caches     32 threads that fill their thread caches
 //     trims none       nothing is free
+//     trims callocs    40 blocks of 8 MB with a mapping each, of which 1 MB is touched, and 60 MB of its own mmap
 //
 // The threads wait while it trims: their heaps, and what is in their caches, stay.
 #include <malloc.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static pthread_barrier_t done, end;
 static const char *mode;
@@ -74,6 +76,10 @@ int main(int count, char **words) {
     pthread_barrier_init(&end, NULL, (unsigned)threads + 1);
     for (size_t i = 0; i < threads; i++) pthread_create(&thread, NULL, in_thread, (void *)(i + 1));
     if (threads == 0 || !strcmp(mode, "fast")) work(7);
+    for (int i = 0; !strcmp(mode, "callocs") && i < 40; i++) memset(calloc(8, 1 << 20), 1, 1 << 20);
+    if (!strcmp(mode, "callocs")) {
+        memset(mmap(NULL, 60 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 60 << 20);
+    }
     pthread_barrier_wait(&done);
     puts("freed");
     fflush(stdout);
