@@ -53,24 +53,37 @@ bool Heaps::walk(uint64_t arena_bytes, uint64_t fast_bytes, const int &ending, F
     return whole;
 }
 
-uint64_t Heaps::heaps() noexcept {
-    uint64_t count = 0;
+template <class Take>
+void Heaps::for_each_heap(Take take) noexcept {
     uint64_t arena = arenas_.next(arenas_.main());
     for (uint64_t i = 0; i < most_arenas && arena != 0 && arena != arenas_.main(); ++i) {
         Heap heap;
         bool valid = false;
         bool more = arenas_.last_heap(arena, heap, valid);
         for (uint64_t j = 0; j < most_heaps && more; ++j) {
-            ++count;
+            take(heap);
             more = arenas_.heap_before(arena, heap, valid);
         }
         arena = arenas_.next(arena);
     }
-    return count;
+}
+
+uint64_t Heaps::resident() noexcept {
+    static constinit Residency residency;
+    uint64_t sum = 0;
+    const auto add = [&sum](const Heap &heap) noexcept {
+        residency.restart(heap.end);
+        sum += residency.bytes(heap.begin, heap.end);
+    };
+    add(main_heap(begin_, current_break()));
+    if (arenas_.find()) for_each_heap(add);
+    return sum;
 }
 
 void Heaps::find_fast_chunks(uint64_t arena_bytes, uint64_t fast_bytes, Found &found) noexcept {
-    if (!fast_.reserve(arena_bytes, heaps())) return;
+    uint64_t heaps = 0;
+    for_each_heap([&heaps](const Heap &) noexcept { ++heaps; });
+    if (!fast_.reserve(arena_bytes, heaps)) return;
     uint64_t arena = arenas_.main();
     const uint64_t most = fast_bytes / smallest + 1;
     for (uint64_t i = 0; i < most_arenas && arena != 0 && found.around.fast < fast_bytes; ++i) {

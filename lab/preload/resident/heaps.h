@@ -27,12 +27,16 @@ class Heaps {
     // 0.5 us a page.
     bool walk(uint64_t arena_bytes, uint64_t fast_bytes, const int &ending, Found &found) noexcept;
 
+    // Bytes of all heaps that are resident now. About 0.02 us a page: a small part of a walk.
+    uint64_t resident() noexcept;
+
   private:
     void find_fast_chunks(uint64_t arena_bytes, uint64_t fast_bytes, Found &found) noexcept;
     bool walk_main(Found &found) noexcept;
     void walk_others(uint64_t arena, Found &found) noexcept;
     bool try_walk(const Heap &heap, reap_resident_walk &walk) noexcept;
-    uint64_t heaps() noexcept;
+    template <class Take>
+    void for_each_heap(Take take) noexcept;
 
     unsigned minor_ = 0;
     uint64_t begin_ = 0;

@@ -114,12 +114,28 @@ bool walk(Heaps::Found &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) n
     return whole;
 }
 
-// Nanoseconds from a walk to the next, by what the allocator says now.
-uint64_t pause_after(const reap_resident_walk &last,
-                     const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
-    const auto difference = [](uint64_t a, uint64_t b) noexcept { return a > b ? a - b : b - a; };
+// When the heaps were walked, and how they were.
+struct LastWalk {
+    uint64_t stamp = 0;
+    uint64_t duration = 0;
+    uint64_t used = 0;
+    uint64_t arena = 0;
+    uint64_t resident = 0;
+    uint64_t next_look = 0; // at what is resident
+};
+
+uint64_t difference(uint64_t a, uint64_t b) noexcept { return a > b ? a - b : b - a; }
+
+// Whether the heaps are to be walked again, by what the allocator says now and what is resident: malloc_trim
+// changes only the latter.
+bool walk_is_due(LastWalk &last, uint64_t stamp, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+    if (stamp < last.stamp + walk_share * last.duration) return false;
+    if (stamp >= last.stamp + share * last.duration) return true;
     const uint64_t changed = difference(values[2], last.used) + difference(values[0], last.arena);
-    return (changed * change > last.arena ? walk_share : share) * last.duration;
+    if (changed * change > last.arena) return true;
+    if (stamp < last.next_look) return false;
+    last.next_look = stamp + walk_share * last.duration;
+    return difference(heaps.resident(), last.resident) * change > last.resident;
 }
 
 template <class Write>
@@ -132,7 +148,7 @@ void publish(Write write) noexcept {
 void *poll_allocator(void *passed) {
     poller = thread_id();
     if (passed != nullptr) static_cast<MappedBlocks *>(passed)->open();
-    reap_resident_walk last{};
+    LastWalk last;
     do {
         uint64_t values[REAP_RESIDENT_VALUES];
         const uint64_t begin = thread_cpu_time();
@@ -144,7 +160,7 @@ void *poll_allocator(void *passed) {
             memcpy(file->values, values, sizeof values);
         });
         // Afterwards: on a busy machine it may take seconds, in which most of the heap may be freed.
-        if (statistics.kind() == REAP_RESIDENT_GLIBC && stamp >= last.stamp + pause_after(last, values)) {
+        if (statistics.kind() == REAP_RESIDENT_GLIBC && walk_is_due(last, stamp, values)) {
             Heaps::Found found;
             if (walk(found, values)) {
                 publish([&] {
@@ -153,7 +169,11 @@ void *poll_allocator(void *passed) {
                     file->around = found.around;
                 });
             }
-            last = found.main;
+            last = {.stamp = found.main.stamp,
+                    .duration = found.main.duration,
+                    .used = values[2],
+                    .arena = values[0],
+                    .resident = found.main.resident + found.others.resident + found.around.unread_resident};
         }
         if (!sleep_for(cost > interval ? cost : interval)) break;
     } while (true);
