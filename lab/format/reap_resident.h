@@ -1,4 +1,4 @@
-/* The resident file, version 1: the current statistics of a process's allocator.
+/* The resident file, version 2: the current statistics of a process's allocator.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define REAP_RESIDENT_MAGIC UINT64_C(0x3153455250414552) /* "REAPRES1" */
-#define REAP_RESIDENT_VERSION 1u
+#define REAP_RESIDENT_VERSION 2u
 
 /* The environment variable: the interval in microseconds, a colon, the folder (an absolute path). */
 #define REAP_RESIDENT_ENV "REAP_RESIDENT"
@@ -32,8 +32,8 @@ enum reap_resident_kind {
 #define REAP_RESIDENT_VALUES 10
 #define REAP_RESIDENT_UNKNOWN UINT64_MAX /* a value that the allocator does not report */
 
-/* The result of a walk over the chunks of glibc's main heap (the one of brk). Free blocks in thread caches
- * and fastbins appear to be in use. */
+/* The result of a walk over the chunks of glibc's main heap (the one of brk), or of all heaps of its other
+ * arenas together. Blocks in thread caches appear to be in use. */
 struct reap_resident_walk {
     uint64_t stamp; /* 0: not walked */
     uint64_t begin;
@@ -41,7 +41,8 @@ struct reap_resident_walk {
     uint64_t resident;       /* of these */
     uint64_t live;           /* in use, headers included */
     uint64_t live_blocks;    /* how many blocks that is */
-    uint64_t free;           /* between blocks in use; without the top */
+    uint64_t untouched;      /* of `live`, whole pages that are not resident */
+    uint64_t free;           /* between blocks in use, those in fastbins included; without the top */
     uint64_t whole;          /* of these, pages that malloc_trim could return to the OS */
     uint64_t whole_resident; /* of these, resident */
     uint64_t top;            /* after the last block in use */
@@ -54,6 +55,19 @@ struct reap_resident_walk {
     uint64_t duration;       /* nanoseconds of CPU time that the walk took */
 };
 
+/* What a walk over all heaps of glibc found beside their chunks. */
+struct reap_resident_around {
+    uint64_t known;           /* 1: the arenas were found, and what follows is known */
+    uint64_t heaps;           /* heaps of arenas beside the main one */
+    uint64_t unread;          /* bytes of those that changed while they were walked */
+    uint64_t unread_resident; /* of these */
+    uint64_t caches;          /* thread caches; REAP_RESIDENT_UNKNOWN where this glibc's are not known */
+    uint64_t cached;          /* bytes of the blocks in them */
+    uint64_t fast;            /* bytes of fastbins that count as free in the walks */
+    uint64_t mapped;          /* bytes of blocks with a mapping each that were found; 0 if unknown */
+    uint64_t mapped_resident; /* of these */
+};
+
 struct reap_resident {
     uint64_t magic;
     uint32_t version;
@@ -62,7 +76,9 @@ struct reap_resident {
     uint32_t stopped;  /* 1: no further updates, though the process may continue */
     uint64_t stamp;    /* 0: no values yet */
     uint64_t values[REAP_RESIDENT_VALUES];
-    struct reap_resident_walk walk;
+    struct reap_resident_walk walk;   /* of the main heap */
+    struct reap_resident_walk others; /* of all other heaps; `begin`, `largest` and `above_*` are 0 */
+    struct reap_resident_around around;
     char provider[256]; /* the file that provides malloc, as named by the loader */
 };
 

@@ -41,6 +41,10 @@ ResidentAnswer answer_of(const reap_resident &said) {
         if (said.values[i] != REAP_RESIDENT_UNKNOWN) out.values[kind.values[i]] = said.values[i];
     }
     if (said.walk.stamp != 0) out.walk = said.walk;
+    if (said.walk.stamp != 0 && said.around.known == 1) {
+        out.others = said.others;
+        out.around = said.around;
+    }
     return out;
 }
 

@@ -102,13 +102,14 @@ void bind_litter(nb::module_ &m) {
 
 void bind_resident(nb::module_ &m) {
     m.attr("RESIDENT_ENV") = REAP_RESIDENT_ENV;
-    nb::class_<reap_resident_walk>(m, "ResidentWalk", "What the chunks of glibc's main heap are.")
+    nb::class_<reap_resident_walk>(m, "ResidentWalk", "What the chunks of a heap of glibc are.")
         .def_ro("stamp", &reap_resident_walk::stamp)
         .def_ro("begin", &reap_resident_walk::begin)
         .def_ro("bytes", &reap_resident_walk::bytes)
         .def_ro("resident", &reap_resident_walk::resident)
         .def_ro("live", &reap_resident_walk::live)
         .def_ro("live_blocks", &reap_resident_walk::live_blocks)
+        .def_ro("untouched", &reap_resident_walk::untouched)
         .def_ro("free", &reap_resident_walk::free)
         .def_ro("whole", &reap_resident_walk::whole)
         .def_ro("whole_resident", &reap_resident_walk::whole_resident)
@@ -120,13 +121,28 @@ void bind_resident(nb::module_ &m) {
         .def_ro("used", &reap_resident_walk::used)
         .def_ro("arena", &reap_resident_walk::arena)
         .def_ro("duration", &reap_resident_walk::duration);
+    nb::class_<reap_resident_around>(m, "ResidentAround", "What glibc's heaps have beside their chunks.")
+        .def_ro("heaps", &reap_resident_around::heaps)
+        .def_ro("unread", &reap_resident_around::unread)
+        .def_ro("unread_resident", &reap_resident_around::unread_resident)
+        .def_prop_ro("caches",
+                     [](const reap_resident_around &around) -> std::optional<uint64_t> {
+                         if (around.caches == REAP_RESIDENT_UNKNOWN) return std::nullopt;
+                         return around.caches;
+                     })
+        .def_ro("cached", &reap_resident_around::cached)
+        .def_ro("fast", &reap_resident_around::fast)
+        .def_ro("mapped", &reap_resident_around::mapped)
+        .def_ro("mapped_resident", &reap_resident_around::mapped_resident);
     nb::class_<ResidentAnswer>(m, "ResidentAnswer", "What an allocator said of its memory.")
         .def_ro("kind", &ResidentAnswer::kind)
         .def_prop_ro("provider", text_of(&ResidentAnswer::provider))
         .def_ro("stamp", &ResidentAnswer::stamp)
         .def_ro("stopped", &ResidentAnswer::stopped)
         .def_ro("values", &ResidentAnswer::values)
-        .def_ro("walk", &ResidentAnswer::walk);
+        .def_ro("walk", &ResidentAnswer::walk)
+        .def_ro("others", &ResidentAnswer::others)
+        .def_ro("around", &ResidentAnswer::around);
     m.def("read_resident", &read_resident, "path"_a,
           "What it says now; None where there is nothing, or it is being written all the time.");
 }

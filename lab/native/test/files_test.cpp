@@ -130,6 +130,14 @@ TEST(ResidentFile, IsReadAsItWasWritten) {
     said = read_resident(file.write(&written, sizeof written));
     ASSERT_TRUE(said && said->walk);
     EXPECT_EQ(said->walk->begin, 2u);
+    EXPECT_FALSE(said->others || said->around) << "the arenas were not found";
+    written.around.known = 1;
+    written.around.heaps = 3;
+    written.others.live = 4;
+    said = read_resident(file.write(&written, sizeof written));
+    ASSERT_TRUE(said && said->others && said->around);
+    EXPECT_EQ(said->others->live, 4u);
+    EXPECT_EQ(said->around->heaps, 3u);
 }
 
 TEST(ResidentFile, WhatAnAllocatorWouldNotSayIsMissing) {
@@ -160,7 +168,7 @@ TEST(ResidentFile, WhatIsNoneSaysNothing) {
     EXPECT_TRUE(with([](reap_resident &) {}));
     EXPECT_FALSE(with([](reap_resident &each) { each.sequence = 3; })); // it is being written
     EXPECT_FALSE(with([](reap_resident &each) { each.magic = 1; }));
-    EXPECT_FALSE(with([](reap_resident &each) { each.version = 2; }));
+    EXPECT_FALSE(with([](reap_resident &each) { each.version = REAP_RESIDENT_VERSION - 1; }));
     EXPECT_FALSE(with([](reap_resident &each) { each.kind = 5; }));
     EXPECT_FALSE(read_resident("/dev/null"));
     EXPECT_FALSE(read_resident("/no/such/file"));

@@ -1,17 +1,15 @@
 #include "heap_walk.h"
 
 #include <cstring>
-#include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "memory_view.h"
 #include "platform.h"
 
 namespace reap::preload {
 namespace {
 
-constexpr uint64_t page = 4096;
 constexpr uint64_t header = 16;       // of a chunk in use
 constexpr uint64_t smallest = 32;     // chunk
 constexpr uint64_t links = 48;        // sizeof(struct malloc_chunk): what malloc_trim leaves of a free one
@@ -20,117 +18,128 @@ constexpr uint64_t mapped = 2;
 constexpr uint64_t other_arena = 4;
 constexpr uint64_t bits = 7;
 
-uint64_t round_up(uint64_t address) noexcept { return (address + page - 1) & ~(page - 1); }
-uint64_t round_down(uint64_t address) noexcept { return address & ~(page - 1); }
-
-// Reads the memory of this process through the kernel, a few pages at a time.
-class Window {
+// One walk over one heap.
+class Walker {
   public:
-    void forget() noexcept { begin_ = end_ = 0; }
+    Walker(const Heap &heap, FastChunks &fast, ThreadCaches &caches, reap_resident_walk &walk) noexcept
+        : heap_(heap), fast_(fast), caches_(caches), walk_(walk) {
+        window_.forget();
+        residency_.restart(heap.end);
+    }
 
-    // The word at an address that is a multiple of 8.
-    bool word(uint64_t address, uint64_t &value) noexcept {
-        if ((address < begin_ || address >= end_) && !move_to(round_down(address))) return false;
-        memcpy(&value, text_ + (address - begin_), sizeof value);
-        return true;
+    bool run() noexcept {
+        uint64_t chunk = heap_.chunks;
+        uint64_t head = 0;
+        if (heap_.begin == 0 || chunk + smallest > heap_.end || !window_.word(chunk + 8, head)) return false;
+        while (!is_last(chunk, head)) {
+            if (!is_chunk(chunk, head)) return false;
+            const uint64_t size = head & ~bits;
+            const uint64_t next = chunk + size;
+            if (next + header > heap_.end || !window_.word(next + 8, head)) return false;
+            if ((head & previous_used) == 0 || fast_.contains(chunk)) {
+                if (free_ == 0) free_ = chunk;
+            } else {
+                end_free(chunk);
+                count_used(chunk, size);
+            }
+            chunk = next;
+        }
+        return heap_.has_top ? count_top(chunk) : end_free(chunk);
     }
 
   private:
-    static constexpr uint64_t pages = 16;
+    // Whether a chunk is the top, or the first of the fenceposts.
+    [[nodiscard]] bool is_last(uint64_t chunk, uint64_t head) const noexcept {
+        const uint64_t left = heap_.end - chunk;
+        if (heap_.has_top) return (head & ~bits) == left && left >= smallest;
+        return (left == header && (head & ~bits) == 0) || (left == 2 * header && (head & ~bits) == header);
+    }
 
-    // The requested page holds a chunk's head, and so is resident or swapped out. Of the pages after it only
-    // resident ones are read: reading others would make them resident.
-    bool move_to(uint64_t wanted) noexcept {
-        unsigned char there[pages];
-        uint64_t count = pages;
-        while (syscall(SYS_mincore, wanted, count * page, there) != 0) { // fewer near the end of the heap
-            count /= 2;
-            if (count == 0) return false;
-        }
-        uint64_t in_a_row = 1;
-        while (in_a_row < count && (there[in_a_row] & 1) != 0) ++in_a_row;
-        const uint64_t bytes = in_a_row * page;
-        const iovec here{text_, bytes};
-        const iovec from{reinterpret_cast<void *>(wanted), bytes};
-        forget();
-        if (syscall(SYS_process_vm_readv, getpid(), &here, 1L, &from, 1L, 0L) != static_cast<long>(bytes)) {
-            return false;
-        }
-        begin_ = wanted;
-        end_ = wanted + bytes;
+    [[nodiscard]] bool is_chunk(uint64_t chunk, uint64_t head) const noexcept {
+        const uint64_t size = head & ~bits;
+        const uint64_t wrong = heap_.main ? mapped | other_arena : mapped;
+        // The last block before the second fencepost may be as small as a header.
+        const uint64_t least = heap_.has_top ? smallest : header;
+        return size >= least && size % header == 0 && size <= heap_.end - chunk && (head & wrong) == 0;
+    }
+
+    void count_used(uint64_t chunk, uint64_t size) noexcept {
+        walk_.live += size;
+        ++walk_.live_blocks;
+        ++walk_.above_blocks;
+        walk_.above_bytes += size;
+        const uint64_t first = round_up(chunk + header);
+        const uint64_t last = round_down(chunk + size);
+        if (last > first) walk_.untouched += last - first - residency_.bytes(first, last);
+        caches_.look_at(chunk, size);
+    }
+
+    // Counts the free chunks before `end`, which are one to malloc_trim.
+    bool end_free(uint64_t end) noexcept {
+        const uint64_t begin = free_;
+        free_ = 0;
+        if (begin == 0) return true;
+        walk_.free += end - begin;
+        const uint64_t first = round_up(begin + links);
+        const uint64_t last = round_down(end);
+        if (last <= first) return true;
+        walk_.whole += last - first;
+        walk_.whole_resident += residency_.bytes(first, last);
+        if (last - first <= walk_.largest) return true;
+        walk_.largest = last - first;
+        walk_.above_blocks = 0;
+        walk_.above_bytes = 0;
         return true;
     }
 
-    uint64_t begin_ = 0;
-    uint64_t end_ = 0;
-    alignas(8) unsigned char text_[pages * page] = {};
+    bool count_top(uint64_t chunk) noexcept {
+        const uint64_t begin = free_ != 0 ? free_ : chunk;
+        walk_.top = heap_.end - begin;
+        walk_.top_resident = residency_.bytes(round_up(begin + header), heap_.end);
+        return true;
+    }
+
+    static Window<16> window_;
+    static Residency residency_;
+    const Heap &heap_;
+    FastChunks &fast_;
+    ThreadCaches &caches_;
+    reap_resident_walk &walk_;
+    uint64_t free_ = 0; // where the free chunks before the current one begin; 0: it is not free
 };
 
-// Bytes of [begin, end) that are resident.
-uint64_t resident(uint64_t begin, uint64_t end) noexcept {
-    static unsigned char pages[16384];
-    uint64_t bytes = 0;
-    for (uint64_t at = round_down(begin); at < end;) {
-        const uint64_t left = (round_up(end) - at) / page;
-        const uint64_t count = left < sizeof pages ? left : sizeof pages;
-        if (syscall(SYS_mincore, at, count * page, pages) != 0) return bytes;
-        for (uint64_t i = 0; i < count; ++i) bytes += (pages[i] & 1) * page;
-        at += count * page;
-    }
-    return bytes;
-}
-
-void count_used(reap_resident_walk &walk, uint64_t size) noexcept {
-    walk.live += size;
-    ++walk.live_blocks;
-    ++walk.above_blocks;
-    walk.above_bytes += size;
-}
-
-void count_free(reap_resident_walk &walk, uint64_t chunk, uint64_t size) noexcept {
-    walk.free += size;
-    const uint64_t first = round_up(chunk + links);
-    const uint64_t last = round_down(chunk + size);
-    if (last <= first) return;
-    walk.whole += last - first;
-    walk.whole_resident += resident(first, last);
-    if (last - first <= walk.largest) return;
-    walk.largest = last - first;
-    walk.above_blocks = 0;
-    walk.above_bytes = 0;
-}
+constinit Window<16> Walker::window_;
+constinit Residency Walker::residency_;
 
 } // namespace
 
-bool walk_heap(uint64_t begin, uint64_t end, reap_resident_walk &walk) noexcept {
+bool walk_heap(const Heap &heap, FastChunks &fast, ThreadCaches &caches, reap_resident_walk &walk) noexcept {
     walk = {};
-    uint64_t chunk = (begin + header - 1) & ~(header - 1);
-    static constinit Window window;
-    window.forget();
-    uint64_t head = 0;
-    if (begin == 0 || chunk + smallest > end || !window.word(chunk + 8, head)) return false;
-    for (;;) {
-        const uint64_t size = head & ~bits;
-        if (size < smallest || size % header != 0 || size > end - chunk) return false;
-        if ((head & (mapped | other_arena)) != 0) return false;
-        const uint64_t next = chunk + size;
-        if (next == end) { // the top
-            walk.top = size;
-            break;
-        }
-        if (next + header > end || !window.word(next + 8, head)) return false;
-        if ((head & previous_used) != 0) {
-            count_used(walk, size);
-        } else {
-            count_free(walk, chunk, size);
-        }
-        chunk = next;
-    }
-    walk.begin = begin;
-    walk.bytes = end - begin;
-    walk.resident = resident(begin, end);
-    walk.top_resident = resident(round_up(chunk + header), end);
+    Walker walker(heap, fast, caches, walk);
+    if (!walker.run()) return false;
+    static constinit Residency residency;
+    residency.restart(heap.end);
+    walk.begin = heap.begin;
+    walk.bytes = heap.end - heap.begin;
+    walk.resident = residency.bytes(heap.begin, heap.end);
     return true;
+}
+
+Heap main_heap(uint64_t begin, uint64_t end) noexcept {
+    return {.begin = begin, .chunks = (begin + header - 1) & ~(header - 1), .end = end};
+}
+
+void add_walk(reap_resident_walk &sum, const reap_resident_walk &walk) noexcept {
+    sum.bytes += walk.bytes;
+    sum.resident += walk.resident;
+    sum.live += walk.live;
+    sum.live_blocks += walk.live_blocks;
+    sum.untouched += walk.untouched;
+    sum.free += walk.free;
+    sum.whole += walk.whole;
+    sum.whole_resident += walk.whole_resident;
+    sum.top += walk.top;
+    sum.top_resident += walk.top_resident;
 }
 
 uint64_t current_break() noexcept { return static_cast<uint64_t>(syscall(SYS_brk, 0)); }

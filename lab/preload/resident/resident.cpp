@@ -7,14 +7,14 @@
  * - the thread is ended while glibc changes the user or group of all threads: it lacks the capabilities that
  * the program keeps, and glibc aborts the process if the change fails in one thread only;
  * - and while the program changes its namespaces, some of which require a single-threaded process;
- * - it opens no descriptor once the program runs, so that the program's descriptors keep their numbers;
+ * - it opens no descriptor among the program's once that runs, so that these keep their numbers;
  * - it holds none of our locks, and of the allocator's only those that the allocator's own fork handlers
  * cover, so that the order of handlers does not matter; the child of a fork has no such thread and writes
  * nothing;
  * - if main ends by pthread_exit the thread ends first, and if main ends in another way (it is cancelled, or
  * makes the system call itself) soon after: otherwise the process would never end;
  * - reading statistics takes at most a fiftieth of the time: slow statistics are read less often. The walk
- * over glibc's heap holds no lock, and may take a quarter of a CPU while the heap changes.
+ * over glibc's heaps holds no lock, and may take a quarter of a CPU while the heaps change.
  *
  * The program has an additional thread; see docs/rss.md for what can notice that.
  *
@@ -27,6 +27,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <grp.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -38,6 +39,8 @@
 #include <unistd.h>
 
 #include "heap_walk.h"
+#include "heaps.h"
+#include "mapped_blocks.h"
 #include "next.h"
 #include "platform.h"
 #include "reap_resident.h"
@@ -50,15 +53,16 @@ using namespace reap::preload;
 constexpr uint64_t second = 1'000'000'000;
 constexpr uint64_t share = 50;     // reading under the allocator's locks takes at most 1/share of the time
 constexpr uint64_t walk_share = 4; // walking without locks, at most 1/walk_share of another CPU
+constexpr uint64_t change = 20;    // while the heaps change by at most 1/change, walking takes 1/share, too
 constexpr size_t stack_bytes = size_t{256} * 1024;
 constexpr uint64_t max_sleep = second / 4; // a process outlives its main thread by at most this
-constexpr int walk_attempts = 3;
 constexpr int one = 1;
 constexpr time_t join_timeout = 1; // seconds
 
 reap_resident *file;
 Statistics statistics;
-uint64_t heap_begin;
+constinit Heaps heaps;
+constinit MappedBlocks mapped_blocks;
 uint64_t interval;
 pthread_t thread;
 uint32_t poller; // the kernel's number of that thread
@@ -99,18 +103,39 @@ bool sleep_for(uint64_t nanoseconds) noexcept {
     return true;
 }
 
-// Makes several attempts, since the program runs meanwhile.
-bool walk(reap_resident_walk &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+bool walk(Heaps::Found &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
     const uint64_t begin = thread_cpu_time();
-    bool whole = false;
-    for (int attempt = 0; attempt < walk_attempts && !whole; ++attempt) {
-        whole = walk_heap(heap_begin, current_break(), found);
-    }
-    found.used = values[2];
-    found.arena = values[0];
-    found.stamp = now();
-    found.duration = thread_cpu_time() - begin;
+    const bool whole = heaps.walk(values[0], values[4], ending, found);
+    if (whole) mapped_blocks.find(values[1], ending, found.around);
+    found.main.used = values[2];
+    found.main.arena = values[0];
+    found.main.stamp = found.others.stamp = now();
+    found.main.duration = thread_cpu_time() - begin;
     return whole;
+}
+
+// When the heaps were walked, and how they were.
+struct LastWalk {
+    uint64_t stamp = 0;
+    uint64_t duration = 0;
+    uint64_t used = 0;
+    uint64_t arena = 0;
+    uint64_t resident = 0;
+    uint64_t next_look = 0; // at what is resident
+};
+
+uint64_t difference(uint64_t a, uint64_t b) noexcept { return a > b ? a - b : b - a; }
+
+// Whether the heaps are to be walked again, by what the allocator says now and what is resident: malloc_trim
+// changes only the latter.
+bool walk_is_due(LastWalk &last, uint64_t stamp, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+    if (stamp < last.stamp + walk_share * last.duration) return false;
+    if (stamp >= last.stamp + share * last.duration) return true;
+    const uint64_t changed = difference(values[2], last.used) + difference(values[0], last.arena);
+    if (changed * change > last.arena) return true;
+    if (stamp < last.next_look) return false;
+    last.next_look = stamp + walk_share * last.duration;
+    return difference(heaps.resident(), last.resident) * change > last.resident;
 }
 
 template <class Write>
@@ -120,9 +145,10 @@ void publish(Write write) noexcept {
     __atomic_fetch_add(&file->sequence, 1, __ATOMIC_ACQ_REL);
 }
 
-void *poll_allocator(void *) {
+void *poll_allocator(void *passed) {
     poller = thread_id();
-    uint64_t next_walk = 0;
+    if (passed != nullptr) static_cast<MappedBlocks *>(passed)->open();
+    LastWalk last;
     do {
         uint64_t values[REAP_RESIDENT_VALUES];
         const uint64_t begin = thread_cpu_time();
@@ -134,10 +160,20 @@ void *poll_allocator(void *) {
             memcpy(file->values, values, sizeof values);
         });
         // Afterwards: on a busy machine it may take seconds, in which most of the heap may be freed.
-        if (statistics.kind() == REAP_RESIDENT_GLIBC && stamp >= next_walk) {
-            reap_resident_walk found{};
-            if (walk(found, values)) publish([&] { file->walk = found; });
-            next_walk = found.stamp + walk_share * found.duration;
+        if (statistics.kind() == REAP_RESIDENT_GLIBC && walk_is_due(last, stamp, values)) {
+            Heaps::Found found;
+            if (walk(found, values)) {
+                publish([&] {
+                    file->walk = found.main;
+                    file->others = found.others;
+                    file->around = found.around;
+                });
+            }
+            last = {.stamp = found.main.stamp,
+                    .duration = found.main.duration,
+                    .used = values[2],
+                    .arena = values[0],
+                    .resident = found.main.resident + found.others.resident + found.around.unread_resident};
         }
         if (!sleep_for(cost > interval ? cost : interval)) break;
     } while (true);
@@ -187,7 +223,8 @@ void fill_head() noexcept {
     __atomic_store_n(&file->magic, REAP_RESIDENT_MAGIC, __ATOMIC_RELEASE);
 }
 
-bool start_thread() noexcept {
+// `opens` is what opens a table of descriptors in the thread; null for none.
+bool start_thread(MappedBlocks *opens) noexcept {
     if (thread_stack == nullptr) thread_stack = map_private(stack_bytes);
     if (thread_stack == nullptr) return false;
     pthread_attr_t attributes;
@@ -197,7 +234,7 @@ bool start_thread() noexcept {
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, thread_stack, stack_bytes);
     pthread_sigmask(SIG_SETMASK, &all, &before); // libc keeps the signal that setuid() needs unblocked
-    const int error = pthread_create(&thread, &attributes, poll_allocator, nullptr);
+    const int error = pthread_create(&thread, &attributes, poll_allocator, opens);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     return error == 0;
@@ -214,10 +251,10 @@ bool start_thread() noexcept {
     file = map_file(path);
     if (file == nullptr) return;
     statistics.find();
-    heap_begin = initial_break();
+    heaps.start(gnu_get_libc_version(), statistics.data_begin(), statistics.data_end(), initial_break());
     fill_head();
     owner = getpid();
-    if (statistics.kind() == REAP_RESIDENT_NONE || !start_thread()) file->stopped = 1;
+    if (statistics.kind() == REAP_RESIDENT_NONE || !start_thread(&mapped_blocks)) file->stopped = 1;
 }
 
 bool runs() noexcept {
@@ -242,7 +279,9 @@ void restart_thread() noexcept {
     const ErrnoGuard keep;
     __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&file->stopped, 0, __ATOMIC_RELEASE);
-    if (!start_thread()) __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
+    // A message queue of the program would lose its notification if a copy of its descriptor were closed.
+    mapped_blocks.forget();
+    if (!start_thread(nullptr)) __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
 }
 
 REAP_NEXT(next_setuid, "setuid", decltype(setuid));

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <dlfcn.h>
+#include <link.h>
 #include <malloc.h>
 #include <sys/auxv.h>
 
@@ -30,6 +31,25 @@ constexpr Source sources[] = {
 bool is_recorder(const char *file) noexcept {
     const char *name = strrchr(file, '/');
     return strcmp(name != nullptr ? name + 1 : file, "libreap-record.so") == 0;
+}
+
+// The writable part of the object at `base`.
+struct Data {
+    uint64_t base;
+    uint64_t begin = 0;
+    uint64_t end = 0;
+};
+
+int find_data(dl_phdr_info *object, size_t, void *passed) noexcept {
+    auto &data = *static_cast<Data *>(passed);
+    if (object->dlpi_addr != data.base) return 0;
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+        const ElfW(Phdr) &part = object->dlpi_phdr[i];
+        if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
+        data.begin = object->dlpi_addr + part.p_vaddr;
+        data.end = data.begin + part.p_memsz;
+    }
+    return 1;
 }
 
 uint64_t value_or_unknown(bool available, uint64_t value) noexcept {
@@ -113,6 +133,10 @@ void Statistics::find() noexcept {
         if (serves.base == nullptr || provider_of(source.function).base != serves.base) continue;
         kind_ = source.kind;
         function_ = dlsym(RTLD_DEFAULT, source.function);
+        Data data{.base = reinterpret_cast<uint64_t>(serves.base)};
+        dl_iterate_phdr(find_data, &data);
+        data_begin_ = data.begin;
+        data_end_ = data.end;
         return;
     }
 }

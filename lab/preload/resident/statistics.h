@@ -15,6 +15,10 @@ class Statistics {
     [[nodiscard]] uint32_t kind() const noexcept { return kind_; }
     [[nodiscard]] const char *provider() const noexcept { return provider_; }
 
+    // Writable memory of the file that provides malloc, which stays mapped; both 0 if unknown.
+    [[nodiscard]] uint64_t data_begin() const noexcept { return data_begin_; }
+    [[nodiscard]] uint64_t data_end() const noexcept { return data_end_; }
+
     // Reads the statistics. Takes the allocator's own locks, as any of its functions does; allocates nothing.
     void read(uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept;
 
@@ -22,6 +26,8 @@ class Statistics {
     uint32_t kind_ = REAP_RESIDENT_NONE;
     const char *provider_ = "";
     void *function_ = nullptr;
+    uint64_t data_begin_ = 0;
+    uint64_t data_end_ = 0;
     uint64_t page_ = 4096;
 };
 

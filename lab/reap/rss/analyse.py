@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from reap.launch.process.records import Kernel, Moment, Said, Walk
 from reap.recording.records import Point
-from reap.rss.records import Parts, Pin, Taken
+from reap.rss.records import Heaps, Parts, Pin, Taken
 
 MOST = 2000
 """Moments that a result keeps."""
@@ -35,6 +35,7 @@ def take_apart(moment: Moment) -> Taken:
         huge=kernel.huge,
         said=known,
         pin=_pin(said.walk) if said is not None and parts.pinned else None,
+        heaps=_heaps(parts, said) if said is not None and known and said.kind == "glibc" else None,
     )
 
 
@@ -100,37 +101,86 @@ def _with_the_rest(kernel: Kernel, **parts: int) -> Parts:
 
 
 def _glibc(kernel: Kernel, said: Said) -> Parts:
-    """The main heap by its walk; blocks with a mapping each, and the heaps of other arenas, by mallinfo2.
+    """Every heap by its walk; blocks with a mapping each by what is touched of those that were found.
 
     A heap grows for blocks that do not fit: what it has grown by since the allocator said how much is free is
     live.
     """
     of, walk = said.values, said.walk
     heap, anonymous = _Pool(kernel.heap), _Pool(kernel.anonymous)
-    arenas = _Pool(of["arena"] - (walk.bytes if walk else kernel.heap))
-    live = anonymous.take(of["mapped"])
     if walk is None or not _of_now(walk, of):
-        # How much is live is known, and not what lies where.
-        live += anonymous.take(arenas.take(_used_elsewhere(walk) if walk else 0))
-        held = anonymous.take(arenas.rest())
-        live += heap.take(of["used"])
-        free = heap.take(of["free"])
-        return _with_the_rest(kernel, live=live + heap.rest(), heap=free, held=held, other=anonymous.rest())
+        return _glibc_by_sums(kernel, of, walk)
     top, pinned = heap.take(walk.top_resident), heap.take(walk.whole_resident)
-    # What lies in fastbins is in use to the walk, and free to mallinfo2.
-    live += heap.take(min(walk.live, walk.used))
-    inside = heap.take(walk.resident - walk.live - walk.whole_resident - walk.top_resident)
-    live += anonymous.take(arenas.take(_used_elsewhere(walk)))
-    fastbins = heap.take(max(walk.live - walk.used, 0))
+    live, inside = _used(heap, walk)
+    held = unknown = 0
+    if said.others is not None and said.around is not None:
+        others = said.others
+        held = anonymous.take(others.whole_resident + others.top_resident)
+        elsewhere, beside = _used(anonymous, others)
+        live, inside = live + elsewhere, inside + beside
+        unknown = anonymous.take(said.around.unread_resident)
+        live += anonymous.take(said.around.mapped_resident)
+        live += anonymous.take(of["mapped"] - said.around.mapped)
+    else:
+        live += anonymous.take(of["mapped"])
+        arenas = _Pool(of["arena"] - walk.bytes)
+        live += anonymous.take(arenas.take(max(walk.used - walk.live, 0)))
+        unknown = anonymous.take(arenas.rest())
+    live += heap.rest()
+    cached, fastbins = _not_live(said)
+    of_live = _Pool(live)
+    cached, fastbins = of_live.take(cached), of_live.take(fastbins)
     return _with_the_rest(
         kernel,
-        live=live + heap.rest(),
+        live=of_live.rest(),
         inside=inside,
+        cached=cached,
         pinned=pinned,
         top=top,
-        heap=fastbins,
-        held=anonymous.take(arenas.rest()),
+        heap=fastbins + unknown,
+        held=held,
         other=anonymous.rest(),
+    )
+
+
+def _glibc_by_sums(kernel: Kernel, of: dict[str, int], walk: Walk | None) -> Parts:
+    """How much is live is known, and not what lies where."""
+    heap, anonymous = _Pool(kernel.heap), _Pool(kernel.anonymous)
+    arenas = _Pool(of["arena"] - (walk.bytes if walk else kernel.heap))
+    live = anonymous.take(of["mapped"])
+    live += anonymous.take(arenas.take(max(walk.used - walk.live, 0) if walk else 0))
+    free = anonymous.take(arenas.rest())
+    live += heap.take(of["used"])
+    free += heap.take(of["free"])
+    return _with_the_rest(kernel, live=live + heap.rest(), heap=free, other=anonymous.rest())
+
+
+def _used(pool: _Pool, walk: Walk) -> tuple[int, int]:
+    """What is resident of the blocks in use of the heaps, and what is free or bookkeeping in their pages."""
+    live = pool.take(walk.live - walk.untouched)
+    return live, pool.take(walk.resident - live - walk.whole_resident - walk.top_resident)
+
+
+def _not_live(said: Said) -> tuple[int, int]:
+    """Of what looks in use to the walks: bytes in thread caches, and in fastbins."""
+    walk, fastbins = said.walk, said.values.get("fastbins", 0)
+    if said.around is not None:
+        return said.around.cached, max(fastbins - said.around.fast, 0)
+    return 0, max(walk.live - walk.used, 0) if walk else 0
+
+
+def _heaps(parts: Parts, said: Said) -> Heaps | None:
+    """Where the walks are of now. Pages are limited to what is resident, as the parts are."""
+    walk, others, around = said.walk, said.others, said.around
+    if walk is None or others is None or around is None or not _of_now(walk, said.values):
+        return None
+    whole = min(others.whole_resident, parts.held)
+    return Heaps(
+        number=around.heaps,
+        whole=whole,
+        top=parts.held - whole,
+        caches=around.caches,
+        trim=parts.pinned + parts.top + whole,
     )
 
 
@@ -138,11 +188,6 @@ def _of_now(walk: Walk, of: dict[str, int]) -> bool:
     """Whether the heap is about what it was when it was walked."""
     changed = abs(of["used"] - walk.used) + abs(of["arena"] - walk.arena)
     return changed <= _STALE * max(of["arena"], walk.arena)
-
-
-def _used_elsewhere(walk: Walk) -> int:
-    """Bytes in use in arenas beside the main one."""
-    return max(walk.used - walk.live, 0)
 
 
 def _jemalloc(kernel: Kernel, said: Said) -> Parts:

@@ -155,9 +155,36 @@ def _held(case: _Case) -> _Answer:
             ],
         )
     return case.answer(
-        f"{case.of} are free in the heaps that glibc makes for threads.",
-        "How much of it is whole pages is unknown.",
+        *_in_heaps_of_threads(case),
         remedies=[Remedy(what="fewer heaps", environment={"MALLOC_ARENA_MAX": "2"}), Remedy(what=TRIM)],
+    )
+
+
+def _in_heaps_of_threads(case: _Case) -> list[str]:
+    heaps = case.residence.last.heaps
+    if heaps is None:
+        return [f"{case.of} are free pages in the heaps that glibc makes for threads."]
+    number = "1 heap" if heaps.number == 1 else f"{units.whole(heaps.number)} heaps"
+    where = f"{units.size(heaps.whole)} between live blocks, {units.size(heaps.top)} at the top"
+    return [
+        f"{case.of} are free pages in {number} that glibc makes for threads: {where}.",
+        f"malloc_trim(0) would return {units.size(heaps.trim)} of all heaps; it leaves the tops of these.",
+    ]
+
+
+def _cached(case: _Case) -> _Answer:
+    heaps = case.residence.last.heaps
+    caches = heaps.caches if heaps is not None and heaps.caches else 0
+    number = "the cache of 1 thread" if caches == 1 else f"the caches of {units.whole(caches)} threads"
+    return case.answer(
+        f"{case.of} are free in {number}: blocks that glibc keeps for the thread that freed them.",
+        "malloc_trim(0) does not return these: a cache keeps them until its thread ends, 7 of each size.",
+        remedies=[
+            Remedy(
+                what="smaller caches (malloc and free then take a lock more often)",
+                environment={"GLIBC_TUNABLES": "glibc.malloc.tcache_count=2"},
+            )
+        ],
     )
 
 
@@ -183,7 +210,7 @@ def _heap(case: _Case) -> _Answer:
         )
     if case.residence.allocator:
         return case.answer(
-            f"{case.of} are free in the heap: in glibc's fastbins, or freed since the heap was walked.",
+            f"{case.of} are free in glibc's heaps: in fastbins, or in heaps that changed during the walk.",
             "Whether as whole pages is not known.",
             remedies=[Remedy(what=f"{TRIM}: it joins what lies in fastbins first")],
         )
@@ -225,6 +252,7 @@ _RULES: dict[str, Callable[[_Case], _Answer]] = {
     "top": _top,
     "inside": _inside,
     "heap": _heap,
+    "cached": _cached,
     "live": _live,
     "other": _other,
     "shared": _plain("shared"),

@@ -10,12 +10,14 @@ class Parts(Record):
     """Allocated and not freed, headers included."""
     inside: int = 0
     """Free, or bookkeeping, in pages that hold live objects too: nothing can return these pages to the OS."""
+    cached: int = 0
+    """Free in the caches of glibc's threads; bytes, and not whole pages."""
     pinned: int = 0
     """Whole free pages of glibc's main heap below a live block: its top cannot shrink past that block."""
     top: int = 0
     """Free at the top of glibc's main heap, below the trim threshold."""
     held: int = 0
-    """Whole free pages kept by the allocator elsewhere: other arenas, dirty pages, free spans."""
+    """Whole free pages kept by the allocator elsewhere: heaps of threads, dirty pages, free spans."""
     heap: int = 0
     """The allocator's, not broken down into live and free."""
     lazy_free: int = 0
@@ -33,6 +35,7 @@ class Parts(Record):
 NAMES = {
     "live": "live bytes",
     "inside": "free inside pages with live bytes",
+    "cached": "free in thread caches",
     "pinned": "free pages below a pin",
     "top": "free at the top of the heap",
     "held": "free pages kept by the allocator",
@@ -58,6 +61,20 @@ class Pin(Record):
     """Of that stretch."""
 
 
+class Heaps(Record):
+    """The heaps that glibc makes for threads, and what `malloc_trim(0)` would return of all heaps."""
+
+    number: int
+    whole: int
+    """Resident whole free pages between live blocks."""
+    top: int
+    """Resident free pages at the tops: `malloc_trim` does not return these."""
+    caches: int | None
+    """Thread caches that hold blocks; None where this glibc's are not known."""
+    trim: int
+    """Resident bytes that `malloc_trim(0)` would return, those of the main heap included."""
+
+
 class Taken(Record):
     """A process's memory at one moment, broken down."""
 
@@ -69,6 +86,8 @@ class Taken(Record):
     said: bool = False
     """The allocator was asked; otherwise its free memory cannot be separated from live bytes."""
     pin: Pin | None = None
+    heaps: Heaps | None = None
+    """None where the heaps of threads are not known."""
 
 
 class Residence(Record):

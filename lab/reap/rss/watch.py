@@ -115,7 +115,7 @@ def without_late_values(said: Said | None, interval: float, now: float) -> Said 
     """The same without its values where these are of long before `now`, in seconds of the monotonic clock."""
     if said is None or now - said.stamp / 1e9 <= max(_LATE, 2 * interval):
         return said
-    return msgspec.structs.replace(said, values={}, walk=None)
+    return msgspec.structs.replace(said, values={}, walk=None, others=None, around=None)
 
 
 def _look(pid: int, now: float, folder: Path | None, interval: float) -> Moment:

@@ -4,7 +4,7 @@ from reap.base.records import Estimate, Record
 
 GROUPS = {
     "live": ("live",),
-    "free": ("inside", "pinned", "top", "held"),
+    "free": ("inside", "cached", "pinned", "top", "held"),
     "heap": ("heap",),
     "lazy_free": ("lazy_free",),
     "other": ("other", "stack"),

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from reap.launch.host.machine import describe
 from reap.launch.process import smaps
-from reap.launch.process.records import Kernel, Moment, Said, Walk
+from reap.launch.process.records import Around, Kernel, Moment, Said, Walk
 from reap.recording.records import Point
 from reap.rss import analyse
 from reap.rss import page as pages
 from reap.rss.commands import after
 from reap.rss.judge import judge
-from reap.rss.records import NAMES, Parts, Residence
+from reap.rss.records import NAMES, Heaps, Parts, Residence
 from reap.rss.watch import without_late_values
 
 MB = 1 << 20
@@ -52,6 +52,10 @@ def kernel_of(**sizes):
 
 def walk_of(**fields):
     return Walk(**dict.fromkeys(Walk.__struct_fields__, 0) | {"stamp": 1} | fields)
+
+
+def around_of(**fields):
+    return Around(**{**dict.fromkeys(Around.__struct_fields__, 0), **fields})
 
 
 def taken_of(kernel, said=None, seconds=1.0):
@@ -211,14 +215,61 @@ def test_i_leak_what_grew_since_glibc_was_asked_is_not_called_free():
     assert taken_of(kernel_of(heap=300 * MB), said).parts == Parts(live=299 * MB, heap=MB)
 
 
+def of_threads(cached=0, unread=0):
+    """Heaps of threads, 40 MB: 10 live, 2 of these untouched, 15 of whole pages, 5 at the tops."""
+    values = {"arena": 42 * MB, "mapped": 8 * MB, "used": 12 * MB, "free": 30 * MB, "fastbins": 0, "top": 0}
+    walk = walk_of(bytes=2 * MB, resident=2 * MB, live=MB, top_resident=MB // 2, used=12 * MB, arena=42 * MB)
+    others = walk_of(
+        bytes=40 * MB,
+        resident=38 * MB,
+        live=10 * MB,
+        untouched=2 * MB,
+        whole_resident=15 * MB,
+        top_resident=5 * MB,
+    )
+    around = around_of(heaps=4, caches=4, cached=cached, unread_resident=unread)
+    said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk, others=others, around=around)
+    return taken_of(kernel_of(heap=2 * MB, anonymous=60 * MB), said)
+
+
+def test_heaps_of_threads_are_broken_down_as_the_main_one():
+    moment = of_threads(unread=MB)
+    assert moment.parts == Parts(
+        live=(1 + 8 + 8) * MB, inside=MB // 2 + 10 * MB, top=MB // 2, held=20 * MB, heap=MB, other=13 * MB
+    )
+    assert moment.heaps == Heaps(number=4, whole=15 * MB, top=5 * MB, caches=4, trim=15 * MB + MB // 2)
+    verdict = judge(residence_of(moment))
+    assert verdict.cause == "held"
+    first, second = verdict.sentences
+    assert first.startswith("20.0 MiB of 62.0 MiB resident are free pages in 4 heaps that glibc makes")
+    assert first.endswith(": 15.0 MiB between live blocks, 5.00 MiB at the top.")
+    assert second == ("malloc_trim(0) would return 15.5 MiB of all heaps; it leaves the tops of these.")
+
+
+def test_blocks_in_thread_caches_are_not_live():
+    parts = of_threads(cached=7 * MB).parts
+    assert (parts.live, parts.cached) == (10 * MB, 7 * MB)
+    values = {"arena": 40 * MB, "mapped": 0, "used": 39 * MB, "free": MB, "fastbins": 0, "top": 0}
+    walk = walk_of(bytes=40 * MB, resident=40 * MB, live=39 * MB, used=39 * MB, arena=40 * MB)
+    around = around_of(caches=200, cached=30 * MB)
+    others = walk_of()
+    said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk, others=others, around=around)
+    moment = taken_of(kernel_of(heap=40 * MB), said)
+    assert moment.parts == Parts(live=9 * MB, cached=30 * MB, inside=MB)
+    verdict = judge(residence_of(moment))
+    assert verdict.cause == "cached"
+    assert "30.0 MiB of 40.0 MiB resident are free in the caches of 200 threads" in verdict.sentences[0]
+
+
 def test_blocks_with_a_mapping_and_other_arenas_are_found_in_anonymous_memory():
+    """Where the arenas are not found it is known how much of them is free, and not where."""
     values = {"arena": 40 * MB, "mapped": 16 * MB, "used": 12 * MB, "free": 28 * MB, "fastbins": 0, "top": 0}
     walk = walk_of(bytes=10 * MB, resident=10 * MB, live=10 * MB, used=12 * MB, arena=40 * MB)
     said = Said(kind="glibc", provider="", stamp=1, values=values, walk=walk)
     parts = taken_of(kernel_of(heap=10 * MB, anonymous=60 * MB), said).parts
-    assert parts == Parts(live=(10 + 16 + 2) * MB, held=28 * MB, other=14 * MB)
+    assert parts == Parts(live=(10 + 16 + 2) * MB, heap=28 * MB, other=14 * MB)
     verdict = judge(residence_of(taken_of(kernel_of(heap=10 * MB, anonymous=60 * MB), said)))
-    assert (verdict.cause, verdict.remedies[0].environment) == ("held", {"MALLOC_ARENA_MAX": "2"})
+    assert verdict.cause == "heap"
 
 
 def test_jemalloc_s_dirty_pages_and_those_given_back():
@@ -299,6 +350,7 @@ def test_growth_of_live_bytes_is_said():
 
 
 SIZES = st.integers(0, 1 << 50)
+WALKS = st.none() | st.builds(Walk, **dict.fromkeys(Walk.__struct_fields__, SIZES))
 
 SAID = {
     "": (),
@@ -316,11 +368,13 @@ SAID = {
     kind=st.sampled_from(sorted(SAID)),
     kernel=st.builds(Kernel, **dict.fromkeys(Kernel.__struct_fields__, SIZES)),
     values=st.lists(SIZES, min_size=10, max_size=10),
-    walk=st.none() | st.builds(Walk, **dict.fromkeys(Walk.__struct_fields__, SIZES)),
+    walk=WALKS,
+    others=WALKS,
+    around=st.none() | st.builds(Around, **dict.fromkeys(Around.__struct_fields__, SIZES)),
 )
-def test_parts_add_up_whatever_is_said(kind, kernel, values, walk):
+def test_parts_add_up_whatever_is_said(kind, kernel, values, walk, others, around):
     named = dict(zip(SAID[kind], values, strict=False))
-    said = Said(kind=kind, provider="", stamp=1, values=named, walk=walk)
+    said = Said(kind=kind, provider="", stamp=1, values=named, walk=walk, others=others, around=around)
     taken = taken_of(kernel, said)
     areas = ("heap", "anonymous", "stack", "files", "written", "shared", "lazy_free")
     assert taken.resident == sum(getattr(kernel, name) for name in areas)

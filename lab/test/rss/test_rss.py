@@ -9,10 +9,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from lab.test.rss.waiting import wait_for
 from programs import as_nobody, program, reap, reap_command
 from recorded import target
 
@@ -42,14 +42,6 @@ def held_open(*words, until, folder, options=()):
     _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     return json.loads(results.read_text()), said
-
-
-def wait_for(condition, seconds=60):
-    """So long as the machine needs, however loaded it is."""
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it did not come"
-        time.sleep(0.02)
 
 
 def read_rows(path):

@@ -31,7 +31,7 @@ class Kernel(Record):
 
 
 class Walk(Record):
-    """What the chunks of glibc's main heap are, by lab/format/reap_resident.h."""
+    """What the chunks of glibc's main heap are, or those of all its other heaps: see reap_resident.h."""
 
     stamp: int
     begin: int
@@ -39,6 +39,7 @@ class Walk(Record):
     resident: int
     live: int
     live_blocks: int
+    untouched: int
     free: int
     whole: int
     whole_resident: int
@@ -50,6 +51,19 @@ class Walk(Record):
     used: int
     arena: int
     duration: int
+
+
+class Around(Record):
+    """What a walk over all heaps of glibc found beside their chunks: see reap_resident.h."""
+
+    heaps: int
+    unread: int
+    unread_resident: int
+    caches: int | None
+    cached: int
+    fast: int
+    mapped: int
+    mapped_resident: int
 
 
 class Said(Record):
@@ -66,6 +80,11 @@ class Said(Record):
     values: dict[str, int] = {}
     """By name, as reap_resident.h has them; what it would not say is missing."""
     walk: Walk | None = None
+    """glibc: of its main heap."""
+    others: Walk | None = None
+    """glibc: of the heaps of its other arenas, all together; None where these were not found."""
+    around: Around | None = None
+    """There where `others` is."""
 
 
 class Moment(Record):

@@ -9,10 +9,17 @@
 
 namespace {
 
-using reap::preload::walk_heap;
+using reap::preload::FastChunks;
+using reap::preload::ThreadCaches;
 
 constexpr uint64_t page = 4096;
 constexpr uint64_t used = 1; // of the chunk before
+
+bool walk_heap(uint64_t begin, uint64_t end, reap_resident_walk &walk) {
+    FastChunks fast;
+    ThreadCaches caches;
+    return reap::preload::walk_heap(reap::preload::main_heap(begin, end), fast, caches, walk);
+}
 
 // Chunks as glibc lays them, in memory of our own.
 class Heap {
@@ -152,6 +159,100 @@ TEST(HeapWalk, AHeapThatShrinksMeanwhileIsNoCrash) {
     munmap(reinterpret_cast<void *>(heap.begin() + 5 * page), 3 * page);
     reap_resident_walk walk{};
     EXPECT_FALSE(walk_heap(heap.begin(), heap.end(), walk));
+}
+
+TEST(HeapWalk, PagesThatWereNeverWrittenAreUntouched) {
+    Heap heap(100);
+    heap.add(64, true);
+    heap.add(50 * page, true);
+    heap.add(2064, true);
+    heap.finish();
+    heap.word(10 * page) = 1;
+    const reap_resident_walk walk = walked(heap);
+    EXPECT_EQ(walk.live, 64 + 50 * page + 2064);
+    EXPECT_EQ(walk.untouched, 48 * page);
+    EXPECT_EQ(walk.resident, 3 * page);
+}
+
+TEST(HeapWalk, ChunksInFastbinsAreJoinedWithTheirNeighbours) {
+    Heap heap(100);
+    FastChunks fast;
+    ThreadCaches caches;
+    ASSERT_TRUE(fast.reserve(100 * page, 1));
+    heap.add(64, true);
+    const uint64_t first = heap.end() - heap.left();
+    for (uint64_t i = 0; i < 3 * page / 64; ++i) {
+        if (i != 10) fast.add(heap.end() - heap.left());
+        heap.add(64, i != 10); // one of them is free as others are
+    }
+    heap.add(64, true);
+    heap.add(128, true);
+    fast.add(heap.end() - heap.left() - 128); // before the top
+    heap.finish();
+    reap_resident_walk walk{};
+    const auto whole_heap = reap::preload::main_heap(heap.begin(), heap.end());
+    ASSERT_TRUE(reap::preload::walk_heap(whole_heap, fast, caches, walk));
+    EXPECT_EQ(walk.live, 128u);
+    EXPECT_EQ(walk.free, 3 * page);
+    EXPECT_EQ(walk.whole, (first + 3 * page) / page * page - (first + 48 + page - 1) / page * page);
+    EXPECT_EQ(walk.top, 97 * page - 128);
+    fast.clear();
+    EXPECT_FALSE(fast.contains(first));
+    EXPECT_FALSE(fast.reserve(uint64_t{1} << 50, 1)) << "more than there is room for";
+}
+
+TEST(HeapWalk, AFullHeapEndsWithFenceposts) {
+    for (const bool free_before : {true, false}) {
+        Heap heap(10);
+        heap.add(64, true);
+        heap.add(heap.left() - (free_before ? 32 : 16), !free_before);
+        if (free_before) heap.add(16, true);
+        heap.word(10 * page - 8) = used; // of no size
+        reap::preload::Heap full = reap::preload::main_heap(heap.begin(), heap.end());
+        full.main = full.has_top = false;
+        FastChunks fast;
+        ThreadCaches caches;
+        reap_resident_walk walk{};
+        ASSERT_TRUE(reap::preload::walk_heap(full, fast, caches, walk));
+        EXPECT_EQ(walk.top, 0u);
+        EXPECT_EQ(walk.free, free_before ? 10 * page - 96 : 0);
+        EXPECT_EQ(walk.live, free_before ? 64 : 10 * page - 16);
+        heap.word(10 * page - (free_before ? 24 : 8)) = 48 | used;
+        EXPECT_FALSE(reap::preload::walk_heap(full, fast, caches, walk));
+    }
+}
+
+// What is found of a cache of glibc 2.`minor` with `count` blocks of 48 bytes, of which the first is at
+// `block` of its heap; 0: none is linked.
+ThreadCaches found_with(unsigned minor, uint64_t count, uint64_t block) {
+    const uint64_t count_bytes = minor < 30 ? 1 : 2;
+    Heap heap(4);
+    heap.add(48, true);
+    constexpr uint64_t cache = 48 + 16;
+    heap.add(16 + 64 * (count_bytes + 8), true);
+    heap.word(cache) = count << 8 * count_bytes; // of the second list
+    if (block != 0) heap.word(cache + 64 * count_bytes + 8) = heap.begin() + block;
+    heap.finish();
+    FastChunks fast;
+    ThreadCaches caches(minor);
+    reap_resident_walk walk{};
+    const auto whole_heap = reap::preload::main_heap(heap.begin(), heap.end());
+    EXPECT_TRUE(reap::preload::walk_heap(whole_heap, fast, caches, walk));
+    return caches;
+}
+
+TEST(HeapWalk, ThreadCachesAreFoundByTheirLists) {
+    for (const unsigned minor : {26U, 29U, 30U, 36U, 41U}) {
+        const ThreadCaches caches = found_with(minor, 5, 16);
+        EXPECT_TRUE(caches.known());
+        EXPECT_EQ(caches.caches(), 1u) << minor;
+        EXPECT_EQ(caches.bytes(), 5u * 48u) << minor;
+        EXPECT_EQ(found_with(minor, 5, 0).bytes(), 0u) << "a list without a block";
+        EXPECT_EQ(found_with(minor, 0, 16).bytes(), 0u) << "blocks that are not counted";
+        EXPECT_EQ(found_with(minor, 5, 64).bytes(), 0u) << "blocks of another size than the list's";
+        EXPECT_EQ(found_with(minor, 5, uint64_t{1} << 40).bytes(), 0u) << "blocks that are nowhere";
+    }
+    for (const unsigned minor : {0U, 25U, 42U}) EXPECT_FALSE(ThreadCaches(minor).known());
 }
 
 TEST(HeapWalk, TheBreakIsBehindItsBegin) {

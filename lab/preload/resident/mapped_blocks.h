@@ -1,0 +1,33 @@
+// Finds the blocks that glibc gave a mapping each, and what of them was touched.
+//
+// Layout: malloc/malloc.c of glibc, unchanged since 2.0 on 64 bits: such a block begins a page, with a word
+// that is 0 unless the block was aligned further, and a size of whole pages with the bit "mapped".
+#pragma once
+
+#include <cstdint>
+
+#include "reap_resident.h"
+
+namespace reap::preload {
+
+class MappedBlocks {
+  public:
+    // Gives the calling thread a table of descriptors of its own, with the list of mappings alone in it: the
+    // program's descriptors stay as they are. Call at the thread's start. Does nothing before Linux 5.9.
+    void open() noexcept;
+
+    // The thread that called `open` has ended, and its table with it.
+    void forget() noexcept { maps_ = -1; }
+
+    // Looks for blocks of `bytes` in all, in the anonymous mappings. Sets `mapped` and `mapped_resident`;
+    // both stay 0 if the mappings are not known. About 0.5 us a resident page before the last block is found.
+    void find(uint64_t bytes, const int &ending, reap_resident_around &around) const noexcept;
+
+  private:
+    int maps_ = -1;
+};
+
+// The same in one mapping, of at most `bytes`: adds to `mapped` and `mapped_resident`.
+void find_mapped_blocks(uint64_t begin, uint64_t end, uint64_t bytes, reap_resident_around &around) noexcept;
+
+} // namespace reap::preload

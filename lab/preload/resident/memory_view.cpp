@@ -1,0 +1,63 @@
+#include "memory_view.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace reap::preload {
+
+bool read_memory(uint64_t address, void *to, size_t bytes) noexcept {
+    const iovec here{to, bytes};
+    const iovec from{reinterpret_cast<void *>(address), bytes};
+    const long read = syscall(SYS_process_vm_readv, getpid(), &here, 1L, &from, 1L, 0L);
+    return read == static_cast<long>(bytes);
+}
+
+// Of the pages after the requested one only resident ones are read: reading others would make them resident.
+template <uint64_t pages>
+bool Window<pages>::move_to(uint64_t wanted) noexcept {
+    uint64_t in_a_row = 1;
+    if constexpr (pages > 1) {
+        unsigned char there[pages];
+        uint64_t count = pages;
+        while (syscall(SYS_mincore, wanted, count * page, there) != 0) { // fewer near the end of the heap
+            count /= 2;
+            if (count == 0) return false;
+        }
+        while (in_a_row < count && (there[in_a_row] & 1) != 0) ++in_a_row;
+    }
+    forget();
+    if (!read_memory(wanted, text_, in_a_row * page)) { // another mapping may follow, as the kernel's [vvar]
+        in_a_row = 1;
+        if (!read_memory(wanted, text_, page)) return false;
+    }
+    begin_ = wanted;
+    end_ = wanted + in_a_row * page;
+    return true;
+}
+
+template class Window<1>;
+template class Window<16>;
+
+uint64_t Residency::bytes(uint64_t begin, uint64_t end) noexcept {
+    uint64_t sum = 0;
+    for (uint64_t at = round_down(begin); at < end; at += page) {
+        if ((at < begin_ || at >= end_) && !move_to(at)) return sum;
+        sum += (resident_[(at - begin_) / page] & 1) * page;
+    }
+    return sum;
+}
+
+bool Residency::move_to(uint64_t wanted) noexcept {
+    begin_ = end_ = 0;
+    if (wanted >= limit_) return false;
+    const uint64_t left = (round_up(limit_) - wanted) / page;
+    const uint64_t count = left < pages ? left : pages;
+    if (syscall(SYS_mincore, wanted, count * page, resident_) != 0) return false;
+    begin_ = wanted;
+    end_ = wanted + count * page;
+    return true;
+}
+
+} // namespace reap::preload
