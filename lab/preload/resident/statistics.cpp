@@ -13,6 +13,7 @@ namespace {
 using Mallctl = int(const char *, void *, size_t *, void *, size_t);
 using Property = int(const char *, size_t *);
 using ProcessInfo = void(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *);
+using Usage = void(size_t *, size_t *);
 
 struct Source {
     uint32_t kind;
@@ -46,7 +47,8 @@ void read_glibc(void *function, uint64_t *values) noexcept {
     values[5] = info.keepcost;
 }
 
-void read_jemalloc(void *function, uint64_t page, uint64_t *values) noexcept {
+void read_jemalloc(void *function, uint64_t *values) noexcept {
+    const uint64_t page = getauxval(AT_PAGESZ);
     auto *const mallctl = reinterpret_cast<Mallctl *>(function);
     uint64_t epoch = 1;
     mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch); // refreshes the statistics
@@ -100,10 +102,17 @@ void read_mimalloc(void *function, uint64_t *values) noexcept {
     values[1] = peak;
 }
 
+void read_snmalloc(void *function, uint64_t *values) noexcept {
+    size_t committed = 0;
+    size_t peak = 0;
+    reinterpret_cast<Usage *>(function)(&committed, &peak);
+    values[0] = committed;
+    values[1] = peak;
+}
+
 } // namespace
 
 void Statistics::find() noexcept {
-    page_ = getauxval(AT_PAGESZ);
     const Provider first = provider_of("malloc");
     // The recorder interposes the real allocator and forwards every call.
     const Provider serves = is_recorder(first.file) ? next_provider_of("malloc") : first;
@@ -117,17 +126,19 @@ void Statistics::find() noexcept {
     }
 }
 
-void Statistics::read(uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+void read_statistics(uint32_t kind, void *function, uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
     for (uint64_t &value : values) value = REAP_RESIDENT_UNKNOWN;
-    switch (kind_) {
+    switch (kind) {
     case REAP_RESIDENT_GLIBC:
-        return read_glibc(function_, values);
+        return read_glibc(function, values);
     case REAP_RESIDENT_JEMALLOC:
-        return read_jemalloc(function_, page_, values);
+        return read_jemalloc(function, values);
     case REAP_RESIDENT_TCMALLOC:
-        return read_tcmalloc(function_, values);
+        return read_tcmalloc(function, values);
     case REAP_RESIDENT_MIMALLOC:
-        return read_mimalloc(function_, values);
+        return read_mimalloc(function, values);
+    case REAP_RESIDENT_SNMALLOC:
+        return read_snmalloc(function, values);
     default:
         return;
     }

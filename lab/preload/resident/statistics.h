@@ -7,6 +7,10 @@
 
 namespace reap::preload {
 
+// Calls the statistics function of an allocator of this kind (enum reap_resident_kind). Takes the allocator's
+// own locks, as any of its functions does; allocates nothing.
+void read_statistics(uint32_t kind, void *function, uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept;
+
 class Statistics {
   public:
     // Finds the allocator and its statistics function. Call before there are threads.
@@ -15,14 +19,17 @@ class Statistics {
     [[nodiscard]] uint32_t kind() const noexcept { return kind_; }
     [[nodiscard]] const char *provider() const noexcept { return provider_; }
 
-    // Reads the statistics. Takes the allocator's own locks, as any of its functions does; allocates nothing.
-    void read(uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept;
+    [[nodiscard]] uint64_t function() const noexcept { return reinterpret_cast<uint64_t>(function_); }
+
+    // See read_statistics.
+    void read(uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+        read_statistics(kind_, function_, values);
+    }
 
   private:
     uint32_t kind_ = REAP_RESIDENT_NONE;
     const char *provider_ = "";
     void *function_ = nullptr;
-    uint64_t page_ = 4096;
 };
 
 } // namespace reap::preload
