@@ -153,7 +153,7 @@ TEST(ResidentFile, TakesARequestAndHasTheAnswers) {
     written.token = 7;
     written.linked[0] = {.function = 0x1000, .kind = REAP_RESIDENT_MIMALLOC, .unused = 0, .values = {5, 6}};
     written.linked[1].kind = 99; // of no function: nothing
-    const std::string path = file.write(&written, sizeof written);
+    const std::string &path = file.write(&written, sizeof written);
     EXPECT_TRUE(request_resident(path, 7, {{"jemalloc", 0x2000}, {"unknown", 1}, {"tcmalloc", 0x3000}}));
     const auto said = read_resident(path);
     ASSERT_TRUE(said);

@@ -65,10 +65,14 @@ void read_jemalloc(void *function, uint64_t *values) noexcept {
     values[4] = size("stats.mapped");
     values[5] = size("stats.retained");
     // 4096 stands for all arenas together (MALLCTL_ARENAS_ALL).
-    const uint64_t dirty = size("stats.arenas.4096.pdirty");
-    const uint64_t muzzy = size("stats.arenas.4096.pmuzzy");
-    values[6] = value_or_unknown(dirty != REAP_RESIDENT_UNKNOWN, dirty * page);
-    values[7] = value_or_unknown(muzzy != REAP_RESIDENT_UNKNOWN, muzzy * page);
+    const auto pages = [size, page](const char *name) noexcept {
+        const uint64_t count = size(name);
+        return value_or_unknown(count != REAP_RESIDENT_UNKNOWN, count * page);
+    };
+    // A build without statistics, as that of Rust's crate, counts pages alone.
+    if (values[1] == REAP_RESIDENT_UNKNOWN) values[1] = pages("stats.arenas.4096.pactive");
+    values[6] = pages("stats.arenas.4096.pdirty");
+    values[7] = pages("stats.arenas.4096.pmuzzy");
     values[8] = size("stats.arenas.4096.tcache_bytes");
     bool background = false;
     size_t length = sizeof background;

@@ -151,9 +151,11 @@ def _used_elsewhere(walk: Walk) -> int:
 
 
 def _jemalloc(of: dict[str, int], pool: _Pool) -> dict[str, int]:
-    """`allocated` has what its thread caches hold, too."""
-    allocated, cached = of.get("allocated", 0), of.get("thread_caches", 0)
+    """`allocated` has what its thread caches hold, too; a build without statistics does not report it."""
     held = pool.take(of.get("dirty", 0))
+    if "allocated" not in of:
+        return {"heap": pool.take(of.get("active", 0)), "held": held}
+    allocated, cached = of["allocated"], of.get("thread_caches", 0)
     live = pool.take(allocated - cached)
     inside = pool.take(of.get("active", 0) - allocated + cached + of.get("metadata", 0))
     return {"live": live, "inside": inside, "held": held}

@@ -184,6 +184,11 @@ def _heap(case: _Case) -> _Answer:
             ],
         )
     holder = holders.of(case.residence, "heap")
+    if holder.allocator == "jemalloc":
+        return case.answer(
+            f"{case.of} are in use by {holder.name}, which was built without statistics: it does not report "
+            "how much of that is live."
+        )
     if holder.allocator in {"mimalloc", "snmalloc"}:
         purge = Remedy(what="free pages returned at once", environment={"MIMALLOC_PURGE_DELAY": "0"})
         return case.answer(

@@ -16,7 +16,7 @@ _SECONDS = 1.0
 _LONG = 4 << 20
 """Letters of /proc/PID/smaps, some 5,000 mappings, from which on these pauses are longer: they take 20 ms."""
 _WAIT = 0.2
-"""Seconds that a snapshot waits for the first search of a process, which may not live long."""
+"""Seconds that a snapshot waits for a search: the process may not live long."""
 
 
 @dataclass
@@ -25,6 +25,8 @@ class _Process:
 
     due: float = 0.0
     """When its files are to be searched again."""
+    code: int = 0
+    """How many mappings of code it had then: with a library it has more."""
     token: int = 0
     """As last read."""
     searched: int = 0
@@ -57,15 +59,16 @@ class Search:
         process = self._processes.setdefault(pid, _Process())
         token = said.token if said is not None else 0
         self._finish(process, token, path)
-        if process.search is None and size >= _LEAST and now >= process.due:
+        code = mappings.count(" r-xp ")
+        if process.search is None and size >= _LEAST and (now >= process.due or code != process.code):
+            process.code = code
             # The mappings were read between two readings of one token: no library was unloaded meanwhile.
             process.searched = token if token == process.token else 0
             pause = _SECONDS * max(1, len(mappings) / _LONG)
-            process.due = now + (pause if process.searched or not token else 0)
+            process.due = now + pause
             process.search = self._reader.submit(mapped.find, pid, mappings)
-            if not process.places:
-                wait([process.search], _WAIT)
-                self._finish(process, token, path)
+            wait([process.search], _WAIT)
+            self._finish(process, token, path)
         process.token = token
         return _with_values(process.places, said)
 
@@ -75,14 +78,12 @@ class Search:
         process.places, process.search = process.search.result(), None
         functions = [(each.allocator, each.address) for each in process.places if each.address]
         wanted = (token, functions)
-        if (
-            functions
-            and path is not None
-            and token
-            and token == process.searched
-            and wanted != process.requested
-        ):
-            process.requested = wanted if file.request(path, token, functions) else None
+        if not functions or path is None or wanted == process.requested:
+            return
+        if token and token == process.searched and file.request(path, token, functions):
+            process.requested = wanted
+        else:  # a library was unloaded meanwhile: the files are known now, and the next search is short
+            process.due = 0.0
 
 
 def _with_values(places: list[Place], said: Said | None) -> list[Linked]:

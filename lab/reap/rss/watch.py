@@ -31,6 +31,8 @@ waits for a CPU so long that most of the heap may be freed meanwhile."""
 _LAUNCHER = "reap-spawn"
 _LEAST_HUGE = 4 << 20
 """Bytes in huge pages from which on they are sampled."""
+_SAMPLED = 0.5
+"""Seconds between two samples of them: each takes 1.5 ms."""
 
 
 def watch(pid: int, interval: float, seconds: float | None, take: Take, folder: Path | None = None) -> str:
@@ -128,6 +130,8 @@ class _Looking:
     def __init__(self, folder: Path | None, interval: float) -> None:
         self._folder, self._interval = folder, interval
         self._search = Search()
+        self._zeros: dict[int, tuple[float, huge.Zeros | None]] = {}
+        """Until when a sample of a process is good, and the sample."""
         self._turns = 0
 
     def look(self, pid: int, now: float) -> Moment:
@@ -139,15 +143,18 @@ class _Looking:
         if self._folder and f"/{self._folder.name}/{number}\n" in text:
             path = self._folder / str(number)
             said = without_late_values(file.read(path), self._interval, time.monotonic())
-        kernel = self._with_zeros(pid, text, smaps.parse(text))
+        kernel = self._with_zeros(pid, text, smaps.parse(text), now)
         linked = self._search.look(pid, text, kernel.heap + kernel.anonymous, said, path, now)
         return Moment(pid=pid, seconds=now, kernel=kernel, said=said, linked=linked)
 
-    def _with_zeros(self, pid: int, text: str, kernel: Kernel) -> Kernel:
+    def _with_zeros(self, pid: int, text: str, kernel: Kernel, now: float) -> Kernel:
         if kernel.huge < _LEAST_HUGE:
             return kernel
-        self._turns += 1
-        zeros = huge.zeros(pid, text, self._turns)
+        until, zeros = self._zeros.get(pid, (now, None))
+        if now >= until:
+            self._turns += 1
+            zeros = huge.zeros(pid, text, self._turns)
+            self._zeros[pid] = now + _SAMPLED, zeros
         if zeros is None:
             return kernel
         return msgspec.structs.replace(kernel, heap_zeros=zeros.heap, anonymous_zeros=zeros.anonymous)

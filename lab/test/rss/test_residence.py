@@ -250,6 +250,15 @@ def test_what_lies_in_thread_caches_is_free():
     assert (parts.live, parts.inside, parts.other) == (14 * MB, 56 * MB, 10 * MB)
 
 
+def test_a_jemalloc_without_statistics_is_not_broken_down():
+    said = Said(kind="jemalloc", provider="", stamp=1, values={"active": 60 * MB, "dirty": 5 * MB})
+    taken = taken_of(kernel_of(anonymous=80 * MB), said)
+    assert (taken.parts.heap, taken.parts.held, taken.parts.other) == (60 * MB, 5 * MB, 15 * MB)
+    verdict = judge(residence_of(taken, allocator="jemalloc"))
+    assert verdict.cause == "heap"
+    assert "built without statistics" in verdict.sentences[0]
+
+
 GLIBC = Said(
     kind="glibc", provider="libc.so.6", stamp=1, values={"arena": 2 * MB, "mapped": 0, "used": MB, "free": MB}
 )

@@ -11,7 +11,7 @@ _HUGE, _PAGE = 2 << 20, 4096
 _PRESENT = 1 << 63
 """The bit of an entry of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst)."""
 _RANGES, _PAGES = 32, 8
-"""Huge pages that are sampled, and pages of each: 256 reads of a page, some 0.5 ms."""
+"""Huge pages that are sampled, and pages of each: 256 reads of a page, some 1.5 ms."""
 _TRIES = 4
 _STEP = 0.6180339887
 """The golden ratio: samples that begin at its multiples never meet a period of the program's."""
@@ -35,7 +35,7 @@ def zeros(pid: int, mappings: str, turn: int) -> Zeros | None:
     """Samples the huge pages of a process with this text of /proc/PID/smaps.
 
     `turn` counts the samples of a process: each is of other pages. None where the memory may not be read, or
-    nothing could be sampled. Reads only pages that are resident, so that none becomes so; takes some 0.5 ms.
+    nothing could be sampled. Reads only pages that are resident, so that none becomes so; takes some 1.5 ms.
     The standard error is at most 4 percent of the huge pages.
     """
     found: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}
