@@ -99,6 +99,14 @@ def test_no_library_is_asked_while_it_is_unloaded(tmp_path, allocator):
     assert (done.returncode, done.stdout) == (0, "reopened\n"), done.stderr
 
 
+@ARCHIVE
+def test_forks_beside_the_asking_of_a_linked_allocator_go_well(tmp_path):
+    """Some fork meets the asking, under whatever locks that it takes."""
+    words = [prefixed(), "-", "-", "-", "forks"]
+    done = reap("rss", "--interval", "0.005", "-o", str(tmp_path / "rows.csv"), "--", *words)
+    assert (done.returncode, done.stdout) == (0, "forked\n"), done.stderr
+
+
 def test_zero_pages_inside_huge_pages_are_found(tmp_path):
     if "[never]" in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text():
         pytest.skip("huge pages are off on this machine")

@@ -4,14 +4,15 @@
 //     holds LIBRARY ALLOCATE FREE [WHAT]   the other's functions, of a library that is loaded while it runs
 //     holds - - - [WHAT]                   je_malloc and je_free, where it is compiled with HOLDS_PREFIXED
 //
-// WHAT: nothing keeps all blocks; `frees` frees them all; `reopens` loads and unloads the library 200 times
-// with the blocks allocated and freed in between; `huge` writes to a byte of each 2 MiB of 64 MiB that are
-// advised to be huge pages, and uses no library.
+// WHAT: nothing keeps all blocks; `frees` frees them all; `reopens` loads and unloads the library 100 times
+// with blocks allocated and freed in between; `forks` forks 100 times, and each child allocates; `huge`
+// writes to a byte of each 2 MiB of 64 MiB that are advised to be huge pages, and uses no library.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { size = 2032, most = 32768 };
@@ -43,6 +44,21 @@ static void *load(char **words) {
     return library;
 }
 
+static void forks(void) {
+    for (int i = 0; i < 100; i++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            for (int j = 0; j < 200; j++) release(allocate(1000 + (size_t)j * 500));
+            _exit(0);
+        }
+        int status;
+        if (waitpid(child, &status, 0) != child || status != 0) exit(9);
+        usleep(2000);
+    }
+    puts("forked");
+    exit(0);
+}
+
 static void wait_for_input(void) {
     char byte;
     while (read(0, &byte, 1) > 0) {
@@ -66,7 +82,7 @@ int main(int count, char **words) {
     release = je_free;
 #else
     if (!strcmp(what, "reopens")) {
-        for (int i = 0; i < 200; i++) {
+        for (int i = 0; i < 100; i++) {
             void *library = load(words);
             take(4096);
             give(4096);
@@ -78,6 +94,7 @@ int main(int count, char **words) {
     load(words);
 #endif
     take(most);
+    if (!strcmp(what, "forks")) forks();
     if (!strcmp(what, "frees")) give(most);
     wait_for_input();
     return own[0] != 1;
