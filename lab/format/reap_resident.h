@@ -4,7 +4,8 @@
  *
  * The lab (reap.rss.watch) creates a folder; every process of the tree that loads the preload creates one
  * file in it, named by its pid, maps it shared and updates its fields in place, so that the last values
- * survive however the process ends. A read is valid if `sequence` is even and the same before and after. All
+ * survive however the process ends. A read is valid if `sequence` is even and the same before and after. The
+ * lab writes one field, `request`: functions of allocators that are linked into files of the program. All
  * sizes are bytes, all stamps nanoseconds of CLOCK_MONOTONIC. Little-endian; freestanding C11 / C++20.
  */
 #ifndef REAP_RESIDENT_H
@@ -26,7 +27,8 @@ enum reap_resident_kind {
                                    tcache_bytes background_thread */
     REAP_RESIDENT_TCMALLOC = 3, /* MallocExtension: allocated heap_size pageheap_free pageheap_unmapped
                                    thread_caches central_cache transfer_cache */
-    REAP_RESIDENT_MIMALLOC = 4  /* mi_process_info: committed, most committed */
+    REAP_RESIDENT_MIMALLOC = 4, /* mi_process_info: committed, most committed */
+    REAP_RESIDENT_SNMALLOC = 5  /* sn_rust_statistics: committed, most committed */
 };
 
 #define REAP_RESIDENT_VALUES 10
@@ -68,6 +70,26 @@ struct reap_resident_around {
     uint64_t mapped_resident; /* of these */
 };
 
+#define REAP_RESIDENT_LINKED 4 /* allocators that are linked in, beside the one that serves malloc */
+
+/* The lab's request: statistics functions by address, which it found in the files that the process has
+ * mapped. Valid if `sequence` is even and the same before and after, and `token` is the process's. */
+struct reap_resident_request {
+    uint64_t token;
+    uint32_t sequence;
+    uint32_t count;
+    uint64_t functions[REAP_RESIDENT_LINKED];
+    uint32_t kinds[REAP_RESIDENT_LINKED]; /* enum reap_resident_kind */
+};
+
+/* What one of them reported. */
+struct reap_resident_linked {
+    uint64_t function; /* 0: nothing; else as in the request */
+    uint32_t kind;
+    uint32_t unused;
+    uint64_t values[REAP_RESIDENT_VALUES];
+};
+
 struct reap_resident {
     uint64_t magic;
     uint32_t version;
@@ -80,6 +102,10 @@ struct reap_resident {
     struct reap_resident_walk others; /* of all other heaps; `begin`, `largest` and `above_*` are 0 */
     struct reap_resident_around around;
     char provider[256]; /* the file that provides malloc, as named by the loader */
+    uint64_t function;  /* the address by which that allocator is asked */
+    struct reap_resident_linked linked[REAP_RESIDENT_LINKED];
+    struct reap_resident_request request;
+    uint64_t token; /* another whenever a library may have been unloaded; 0: it may be unloaded now */
 };
 
 #endif

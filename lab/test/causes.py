@@ -56,14 +56,14 @@ def known_program(source: str, linked: Linked = "", *, stripped: bool = False) -
         return compiled(f"{whole.name}-stripped", ["strip", "-o", OUT, str(whole)])
     file, name = TRUTH / source, f"{Path(source).stem}-{linked or 'plain'}"
     if file.suffix == ".rs":
-        archive = _prefixed_jemalloc()
+        archive = prefixed_jemalloc()
         search = ["-L", str(archive.parent), "-l", "static=je", "-l", "stdc++", "-l", "m"]
         return compiled(name, ["rustc", "--edition=2021", "-O", "-g", *search, file, "-o", OUT])
     more: dict[Linked, Callable[[], list[str | Path]]] = {
         "": list,
         "static": lambda: ["-static"],
         "jemalloc": lambda: [JEMALLOC, "-ldl", "-lm"],
-        "prefixed": lambda: ["-DLINKED_PREFIXED", _prefixed_jemalloc(), "-ldl", "-lm"],
+        "prefixed": lambda: ["-DLINKED_PREFIXED", prefixed_jemalloc(), "-ldl", "-lm"],
         "mimalloc": lambda: ["-DLINKED_MIMALLOC", _static_mimalloc()],
     }
     compiler = ["gcc"] if file.suffix == ".c" else ["g++", "-std=c++20"]
@@ -71,7 +71,7 @@ def known_program(source: str, linked: Linked = "", *, stripped: bool = False) -
 
 
 @functools.cache
-def _prefixed_jemalloc() -> Path:
+def prefixed_jemalloc() -> Path:
     """jemalloc under names that begin with `je_`, as Rust's crate and Redis have it."""
     names = "malloc calloc realloc free aligned_alloc posix_memalign memalign valloc malloc_usable_size"
     own = "mallocx rallocx xallocx sallocx dallocx sdallocx nallocx mallctl mallctlnametomib mallctlbymib"

@@ -134,17 +134,26 @@ void bind_resident(nb::module_ &m) {
         .def_ro("fast", &reap_resident_around::fast)
         .def_ro("mapped", &reap_resident_around::mapped)
         .def_ro("mapped_resident", &reap_resident_around::mapped_resident);
+    nb::class_<LinkedAnswer>(m, "LinkedAnswer", "What an allocator said that is linked into a file.")
+        .def_ro("kind", &LinkedAnswer::kind)
+        .def_ro("function", &LinkedAnswer::function)
+        .def_ro("values", &LinkedAnswer::values);
     nb::class_<ResidentAnswer>(m, "ResidentAnswer", "What an allocator said of its memory.")
         .def_ro("kind", &ResidentAnswer::kind)
         .def_prop_ro("provider", text_of(&ResidentAnswer::provider))
+        .def_ro("function", &ResidentAnswer::function)
         .def_ro("stamp", &ResidentAnswer::stamp)
         .def_ro("stopped", &ResidentAnswer::stopped)
         .def_ro("values", &ResidentAnswer::values)
         .def_ro("walk", &ResidentAnswer::walk)
         .def_ro("others", &ResidentAnswer::others)
-        .def_ro("around", &ResidentAnswer::around);
+        .def_ro("around", &ResidentAnswer::around)
+        .def_ro("linked", &ResidentAnswer::linked)
+        .def_ro("token", &ResidentAnswer::token);
     m.def("read_resident", &read_resident, "path"_a,
           "What it says now; None where there is nothing, or it is being written all the time.");
+    m.def("request_resident", &request_resident, "path"_a, "token"_a, "functions"_a,
+          "Have the process call these functions, by kind and address, too. False where that is impossible.");
 }
 
 void bind_requests(nb::module_ &m) {
@@ -231,7 +240,8 @@ void bind_files(nb::module_ &m) {
             return std::pair(std::move(found.defined), std::move(found.undefined));
         },
         "table"_a, "strings"_a, "names"_a,
-        "Which of these functions a table of 64-bit symbols defines, and which it has undefined.");
+        "Which of these functions a table of 64-bit symbols defines, with their values, and which it has "
+        "undefined.");
 }
 
 } // namespace reap::native

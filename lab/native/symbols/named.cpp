@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 namespace reap::native {
 
@@ -17,7 +18,7 @@ NamedSymbols named_symbols(std::string_view table, std::string_view strings,
              at = strings.find(wanted, at + 1))
             places.emplace(at, &name);
     }
-    std::set<std::string> defined;
+    std::map<std::string, uint64_t> defined;
     std::set<std::string> undefined;
     for (; table.size() >= sizeof(Elf64_Sym); table.remove_prefix(sizeof(Elf64_Sym))) {
         Elf64_Sym symbol;
@@ -28,9 +29,9 @@ NamedSymbols named_symbols(std::string_view table, std::string_view strings,
         if (symbol.st_shndx == SHN_UNDEF)
             undefined.insert(*place->second);
         else if (type == STT_FUNC || type == STT_GNU_IFUNC)
-            defined.insert(*place->second);
+            defined.emplace(*place->second, symbol.st_value);
     }
-    return {{defined.begin(), defined.end()}, {undefined.begin(), undefined.end()}};
+    return {std::move(defined), {undefined.begin(), undefined.end()}};
 }
 
 } // namespace reap::native

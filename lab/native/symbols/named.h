@@ -1,6 +1,8 @@
-// Which functions of a list a symbol table has. For tables of any size: nothing is indexed.
+// Which functions of a list a symbol table has, and where. For tables of any size: nothing is indexed.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,8 +10,8 @@
 namespace reap::native {
 
 struct NamedSymbols {
-    std::vector<std::string> defined;   // as functions
-    std::vector<std::string> undefined; // wanted from others
+    std::map<std::string, uint64_t> defined; // as functions, with their values: addresses in the file
+    std::vector<std::string> undefined;      // wanted from others
 };
 
 // `table` is an ELF file's table of 64-bit symbols and `strings` that of its names, as the file has them.

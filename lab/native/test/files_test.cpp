@@ -155,6 +155,34 @@ TEST(ResidentFile, WhatAnAllocatorWouldNotSayIsMissing) {
     EXPECT_TRUE(said->values.empty());
 }
 
+TEST(ResidentFile, TakesARequestAndHasTheAnswers) {
+    const ScratchFile file;
+    reap_resident written = resident();
+    written.token = 7;
+    written.linked[0] = {.function = 0x1000, .kind = REAP_RESIDENT_MIMALLOC, .unused = 0, .values = {5, 6}};
+    written.linked[1].kind = 99; // of no function: nothing
+    const std::string &path = file.write(&written, sizeof written);
+    EXPECT_TRUE(request_resident(path, 7, {{"jemalloc", 0x2000}, {"unknown", 1}, {"tcmalloc", 0x3000}}));
+    const auto said = read_resident(path);
+    ASSERT_TRUE(said);
+    EXPECT_EQ(said->token, 7u);
+    ASSERT_EQ(said->linked.size(), 1u);
+    EXPECT_EQ(said->linked[0].kind, "mimalloc");
+    EXPECT_EQ(said->linked[0].function, 0x1000u);
+    EXPECT_EQ(said->linked[0].values.at("committed"), 5u);
+    reap_resident now{};
+    ASSERT_EQ(File(path).read_at(&now, sizeof now, 0), sizeof now);
+    EXPECT_EQ(now.request.token, 7u);
+    EXPECT_EQ(now.request.sequence, 2u);
+    ASSERT_EQ(now.request.count, 2u);
+    EXPECT_EQ(now.request.functions[1], 0x3000u);
+    EXPECT_EQ(now.request.kinds[1], static_cast<uint32_t>(REAP_RESIDENT_TCMALLOC));
+    written.magic = 1;
+    EXPECT_FALSE(request_resident(file.write(&written, sizeof written), 7, {}));
+    EXPECT_FALSE(request_resident("/dev/null", 7, {}));
+    EXPECT_FALSE(request_resident("/no/such/file", 7, {}));
+}
+
 TEST(ResidentFile, WhatIsNoneSaysNothing) {
     const ScratchFile file;
     const reap_resident written = resident();
@@ -169,7 +197,7 @@ TEST(ResidentFile, WhatIsNoneSaysNothing) {
     EXPECT_FALSE(with([](reap_resident &each) { each.sequence = 3; })); // it is being written
     EXPECT_FALSE(with([](reap_resident &each) { each.magic = 1; }));
     EXPECT_FALSE(with([](reap_resident &each) { each.version = REAP_RESIDENT_VERSION - 1; }));
-    EXPECT_FALSE(with([](reap_resident &each) { each.kind = 5; }));
+    EXPECT_FALSE(with([](reap_resident &each) { each.kind = REAP_RESIDENT_SNMALLOC + 1; }));
     EXPECT_FALSE(read_resident("/dev/null"));
     EXPECT_FALSE(read_resident("/no/such/file"));
     // A provider without an end.
@@ -339,7 +367,8 @@ TEST(NamedSymbols, AreFunctionsDefinedAndWanted) {
         append(table, static_cast<unsigned char>(type));
         append(table, static_cast<unsigned char>(0));
         append(table, section);
-        table.resize(table.size() + 16);
+        append(table, uint64_t{0x1000} + name);
+        table.resize(table.size() + 8);
     };
     add(1, 2, 7);     // malloc, a function
     add(8 + 3, 2, 0); // free, the end of my_free: wanted
@@ -347,7 +376,7 @@ TEST(NamedSymbols, AreFunctionsDefinedAndWanted) {
     add(0xffffffff, 2, 7);
     const std::string_view bytes(reinterpret_cast<const char *>(table.data()), table.size());
     const NamedSymbols found = named_symbols(bytes, strings, {"malloc", "free", "calloc", "none"});
-    EXPECT_EQ(found.defined, std::vector<std::string>{"malloc"});
+    EXPECT_EQ(found.defined, (std::map<std::string, uint64_t>{{"malloc", 0x1001}}));
     EXPECT_EQ(found.undefined, std::vector<std::string>{"free"});
     EXPECT_TRUE(named_symbols(bytes.substr(0, 23), strings, {"malloc"}).defined.empty());
     EXPECT_TRUE(named_symbols(bytes, "", {"malloc"}).defined.empty());

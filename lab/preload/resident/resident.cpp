@@ -16,6 +16,9 @@
  * - reading statistics takes at most a fiftieth of the time: slow statistics are read less often. The walk
  * over glibc's heaps holds no lock, and may take a quarter of a CPU while the heaps change.
  *
+ * Functions of allocators that are linked in are called at addresses that the lab found, and never while a
+ * library is being loaded or unloaded (see linked.h).
+ *
  * The program has an additional thread; see docs/rss.md for what can notice that.
  *
  * SPDX-License-Identifier: MIT
@@ -26,6 +29,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <grp.h>
@@ -40,6 +44,7 @@
 
 #include "heap_walk.h"
 #include "heaps.h"
+#include "linked.h"
 #include "mapped_blocks.h"
 #include "next.h"
 #include "platform.h"
@@ -63,6 +68,7 @@ reap_resident *file;
 Statistics statistics;
 constinit Heaps heaps;
 constinit MappedBlocks mapped_blocks;
+Linked linked;
 uint64_t interval;
 pthread_t thread;
 uint32_t poller; // the kernel's number of that thread
@@ -148,16 +154,20 @@ void publish(Write write) noexcept {
 void *poll_allocator(void *passed) {
     poller = thread_id();
     if (passed != nullptr) static_cast<MappedBlocks *>(passed)->open();
+    linked.forget();
     LastWalk last;
     do {
         uint64_t values[REAP_RESIDENT_VALUES];
         const uint64_t begin = thread_cpu_time();
         statistics.read(values);
+        reap_resident_linked others[REAP_RESIDENT_LINKED];
+        linked.read(others);
         const uint64_t cost = share * (thread_cpu_time() - begin);
         const uint64_t stamp = now();
         publish([&] {
             file->stamp = stamp;
             memcpy(file->values, values, sizeof values);
+            memcpy(file->linked, others, sizeof others);
         });
         // Afterwards: on a busy machine it may take seconds, in which most of the heap may be freed.
         if (statistics.kind() == REAP_RESIDENT_GLIBC && walk_is_due(last, stamp, values)) {
@@ -220,6 +230,8 @@ void fill_head() noexcept {
     file->version = REAP_RESIDENT_VERSION;
     file->kind = statistics.kind();
     strncpy(file->provider, statistics.provider(), sizeof file->provider - 1);
+    file->function = statistics.function();
+    linked.start(file);
     __atomic_store_n(&file->magic, REAP_RESIDENT_MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -254,7 +266,7 @@ bool start_thread(MappedBlocks *opens) noexcept {
     heaps.start(gnu_get_libc_version(), statistics.data_begin(), statistics.data_end(), initial_break());
     fill_head();
     owner = getpid();
-    if (statistics.kind() == REAP_RESIDENT_NONE || !start_thread(&mapped_blocks)) file->stopped = 1;
+    if (!start_thread(&mapped_blocks)) file->stopped = 1;
 }
 
 bool runs() noexcept {
@@ -298,18 +310,31 @@ REAP_NEXT(next_unshare, "unshare", decltype(unshare));
 REAP_NEXT(next_setns, "setns", decltype(setns));
 REAP_NEXT(next_pthread_exit, "pthread_exit", void(void *));
 REAP_NEXT(next_thrd_exit, "thrd_exit", void(int));
+REAP_NEXT(next_dlclose, "dlclose", decltype(dlclose));
+
+// Ends the thread or starts it again, one thread of the program at a time.
+template <class Change>
+bool change_poller(Change change) noexcept {
+    if (inside_call) return false;
+    inside_call = true;
+    call_lock.lock();
+    const bool done = change();
+    call_lock.unlock();
+    inside_call = false;
+    return done;
+}
 
 // Calls libc's own function, whose behaviour a second thread would change, without our thread.
 template <class Real, class... Arguments>
 int call_without_poller(Real &real, Arguments... arguments) noexcept {
-    if (inside_call || !runs()) return real(arguments...);
-    inside_call = true; // for a signal handler that calls such a function too
-    call_lock.lock();
-    const bool ended = runs() && end_thread();
-    const int status = real(arguments...);
-    if (ended) restart_thread();
-    call_lock.unlock();
-    inside_call = false;
+    if (inside_call || !runs()) return real(arguments...); // inside: of a signal handler
+    int status = 0;
+    change_poller([&] {
+        const bool ended = runs() && end_thread();
+        status = real(arguments...);
+        if (ended) restart_thread();
+        return ended;
+    });
     return status;
 }
 
@@ -343,6 +368,19 @@ REAP_EXPORT int initgroups(const char *user, gid_t group) {
 REAP_EXPORT int unshare(int what) noexcept { return call_without_poller(next_unshare, what); }
 REAP_EXPORT int setns(int descriptor, int what) noexcept {
     return call_without_poller(next_setns, descriptor, what);
+}
+
+// Our thread may be calling a function of the library, or have data of its own there, whose destructor runs
+// when the thread ends. No lock of ours is held meanwhile: the destructors of the library do what they want.
+REAP_EXPORT int dlclose(void *library) noexcept {
+    if (file == nullptr || owner != getpid())
+        return next_dlclose(library); // the child of a fork has no thread
+    linked.before_close();
+    const bool ended = linked.has_called() && change_poller([] { return runs() && end_thread(); });
+    const int status = next_dlclose(library);
+    linked.after_close();
+    if (ended) change_poller([] { return restart_thread(), true; });
+    return status;
 }
 
 // The main thread may end before its process, which then ends with the last of its threads: it must not be

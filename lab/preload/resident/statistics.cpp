@@ -14,6 +14,7 @@ namespace {
 using Mallctl = int(const char *, void *, size_t *, void *, size_t);
 using Property = int(const char *, size_t *);
 using ProcessInfo = void(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *);
+using Usage = void(size_t *, size_t *);
 
 struct Source {
     uint32_t kind;
@@ -66,7 +67,8 @@ void read_glibc(void *function, uint64_t *values) noexcept {
     values[5] = info.keepcost;
 }
 
-void read_jemalloc(void *function, uint64_t page, uint64_t *values) noexcept {
+void read_jemalloc(void *function, uint64_t *values) noexcept {
+    const uint64_t page = getauxval(AT_PAGESZ);
     auto *const mallctl = reinterpret_cast<Mallctl *>(function);
     uint64_t epoch = 1;
     mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch); // refreshes the statistics
@@ -83,10 +85,14 @@ void read_jemalloc(void *function, uint64_t page, uint64_t *values) noexcept {
     values[4] = size("stats.mapped");
     values[5] = size("stats.retained");
     // 4096 stands for all arenas together (MALLCTL_ARENAS_ALL).
-    const uint64_t dirty = size("stats.arenas.4096.pdirty");
-    const uint64_t muzzy = size("stats.arenas.4096.pmuzzy");
-    values[6] = value_or_unknown(dirty != REAP_RESIDENT_UNKNOWN, dirty * page);
-    values[7] = value_or_unknown(muzzy != REAP_RESIDENT_UNKNOWN, muzzy * page);
+    const auto pages = [size, page](const char *name) noexcept {
+        const uint64_t count = size(name);
+        return value_or_unknown(count != REAP_RESIDENT_UNKNOWN, count * page);
+    };
+    // A build without statistics, as that of Rust's crate, counts pages alone.
+    if (values[1] == REAP_RESIDENT_UNKNOWN) values[1] = pages("stats.arenas.4096.pactive");
+    values[6] = pages("stats.arenas.4096.pdirty");
+    values[7] = pages("stats.arenas.4096.pmuzzy");
     values[8] = size("stats.arenas.4096.tcache_bytes");
     bool background = false;
     size_t length = sizeof background;
@@ -120,10 +126,17 @@ void read_mimalloc(void *function, uint64_t *values) noexcept {
     values[1] = peak;
 }
 
+void read_snmalloc(void *function, uint64_t *values) noexcept {
+    size_t committed = 0;
+    size_t peak = 0;
+    reinterpret_cast<Usage *>(function)(&committed, &peak);
+    values[0] = committed;
+    values[1] = peak;
+}
+
 } // namespace
 
 void Statistics::find() noexcept {
-    page_ = getauxval(AT_PAGESZ);
     const Provider first = provider_of("malloc");
     // The recorder interposes the real allocator and forwards every call.
     const Provider serves = is_recorder(first.file) ? next_provider_of("malloc") : first;
@@ -141,17 +154,19 @@ void Statistics::find() noexcept {
     }
 }
 
-void Statistics::read(uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+void read_statistics(uint32_t kind, void *function, uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
     for (uint64_t &value : values) value = REAP_RESIDENT_UNKNOWN;
-    switch (kind_) {
+    switch (kind) {
     case REAP_RESIDENT_GLIBC:
-        return read_glibc(function_, values);
+        return read_glibc(function, values);
     case REAP_RESIDENT_JEMALLOC:
-        return read_jemalloc(function_, page_, values);
+        return read_jemalloc(function, values);
     case REAP_RESIDENT_TCMALLOC:
-        return read_tcmalloc(function_, values);
+        return read_tcmalloc(function, values);
     case REAP_RESIDENT_MIMALLOC:
-        return read_mimalloc(function_, values);
+        return read_mimalloc(function, values);
+    case REAP_RESIDENT_SNMALLOC:
+        return read_snmalloc(function, values);
     default:
         return;
     }

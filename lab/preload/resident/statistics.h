@@ -7,6 +7,10 @@
 
 namespace reap::preload {
 
+// Calls the statistics function of an allocator of this kind (enum reap_resident_kind). Takes the allocator's
+// own locks, as any of its functions does; allocates nothing.
+void read_statistics(uint32_t kind, void *function, uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept;
+
 class Statistics {
   public:
     // Finds the allocator and its statistics function. Call before there are threads.
@@ -19,8 +23,12 @@ class Statistics {
     [[nodiscard]] uint64_t data_begin() const noexcept { return data_begin_; }
     [[nodiscard]] uint64_t data_end() const noexcept { return data_end_; }
 
-    // Reads the statistics. Takes the allocator's own locks, as any of its functions does; allocates nothing.
-    void read(uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept;
+    [[nodiscard]] uint64_t function() const noexcept { return reinterpret_cast<uint64_t>(function_); }
+
+    // See read_statistics.
+    void read(uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
+        read_statistics(kind_, function_, values);
+    }
 
   private:
     uint32_t kind_ = REAP_RESIDENT_NONE;

@@ -103,7 +103,7 @@ def _defines(parsed: ELFFile, function: str) -> bool:
 def _add(found: OwnFunctions, section: SymbolTableSection) -> None:
     strings = bytes(section.stringtable.data())
     for allocator, (*parts, pattern) in _FAMILIES.items():
-        names = {name for part in parts for name in _containing(strings, part)}
+        names = {name for part in parts for name in containing(strings, part)}
         asked = sorted(name.decode() for name in names if re.fullmatch(pattern, name))
         if not asked:
             continue
@@ -113,7 +113,7 @@ def _add(found: OwnFunctions, section: SymbolTableSection) -> None:
                 known.setdefault(allocator, min(names_here, key=_plainness))
 
 
-def _containing(strings: bytes, part: bytes) -> Iterator[bytes]:
+def containing(strings: bytes, part: bytes) -> Iterator[bytes]:
     """The NUL-terminated strings that contain `part`."""
     at = strings.find(part)
     while at >= 0:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from reap.launch.process.records import Kernel, Moment, Said, Walk
+from reap.launch.process.records import Kernel, Linked, Moment, Said, Walk
 from reap.recording.records import Point
-from reap.rss.records import Heaps, Parts, Pin, Taken
+from reap.rss.records import Heaps, Owner, Parts, Pin, Taken
 
 MOST = 2000
 """Moments that a result keeps."""
@@ -24,18 +24,23 @@ _STALE = 0.05
 
 def take_apart(moment: Moment) -> Taken:
     """One moment's parts. Pure arithmetic."""
-    kernel, said = moment.kernel, moment.said
+    said = moment.said
+    written = _without_zeros(moment.kernel)
+    kernel = _without_foreign(written, said, moment.linked)
     known = said is not None and bool(said.values) and not said.stopped  # and not of long ago
     parts = _SOURCES[said.kind](kernel, said) if said is not None and known else _by_kernel(kernel)
+    zeros = moment.kernel.heap + moment.kernel.anonymous - written.heap - written.anonymous
+    parts, owners = _with_linked(replace(parts, zeros=zeros), moment.linked, serving=known)
     return Taken(
         seconds=moment.seconds,
         resident=sum(getattr(parts, name) for name in Parts.__struct_fields__),
         parts=parts,
         swap=kernel.swap,
         huge=kernel.huge,
-        said=known,
+        said=known or any(each.asked for each in owners),
         pin=_pin(said.walk) if said is not None and parts.pinned else None,
         heaps=_heaps(parts, said) if said is not None and known and said.kind == "glibc" else None,
+        linked=owners,
     )
 
 
@@ -190,30 +195,79 @@ def _of_now(walk: Walk, of: dict[str, int]) -> bool:
     return changed <= _STALE * max(of["arena"], walk.arena)
 
 
-def _jemalloc(kernel: Kernel, said: Said) -> Parts:
-    of = said.values
-    pool = _Pool(kernel.heap + kernel.anonymous)
-    allocated, active = of.get("allocated", 0), of.get("active", 0)
+def _jemalloc(of: dict[str, int], pool: _Pool) -> dict[str, int]:
+    """`allocated` has what its thread caches hold, too; a build without statistics does not report it."""
     held = pool.take(of.get("dirty", 0))
-    live = pool.take(allocated)
-    inside = pool.take(active - allocated + of.get("metadata", 0))
-    return _with_the_rest(kernel, live=live, inside=inside, held=held, other=pool.rest())
+    if "allocated" not in of:
+        return {"heap": pool.take(of.get("active", 0)), "held": held}
+    allocated, cached = of["allocated"], of.get("thread_caches", 0)
+    live = pool.take(allocated - cached)
+    inside = pool.take(of.get("active", 0) - allocated + cached + of.get("metadata", 0))
+    return {"live": live, "inside": inside, "held": held}
 
 
-def _tcmalloc(kernel: Kernel, said: Said) -> Parts:
-    of = said.values
-    pool = _Pool(kernel.heap + kernel.anonymous)
+def _tcmalloc(of: dict[str, int], pool: _Pool) -> dict[str, int]:
     held = pool.take(of.get("free", 0))
     live = pool.take(of.get("allocated", 0))
     caches = of.get("heap", 0) - of.get("unmapped", 0) - of.get("free", 0) - of.get("allocated", 0)
-    inside = pool.take(caches)
-    return _with_the_rest(kernel, live=live, inside=inside, held=held, other=pool.rest())
+    return {"live": live, "inside": pool.take(caches), "held": held}
 
 
-def _mimalloc(kernel: Kernel, said: Said) -> Parts:
-    """It says what it has committed, and not how much of that is in use."""
+def _committed(of: dict[str, int], pool: _Pool) -> dict[str, int]:
+    """Mimalloc and snmalloc report what they have committed, and not how much of that is in use."""
+    return {"heap": pool.take(of.get("committed", 0))}
+
+
+_HOLDS = {"jemalloc": _jemalloc, "tcmalloc": _tcmalloc, "mimalloc": _committed, "snmalloc": _committed}
+"""What of the memory in a pool is an allocator's, by its values."""
+
+
+def _without_zeros(kernel: Kernel) -> Kernel:
+    """The same without zero pages inside huge pages: what was allocated and never written to."""
+    heap = max(kernel.heap - kernel.heap_zeros, 0)
+    return replace(kernel, heap=heap, anonymous=max(kernel.anonymous - kernel.anonymous_zeros, 0))
+
+
+def _without_foreign(kernel: Kernel, said: Said | None, linked: Sequence[Linked]) -> Kernel:
+    """The same where [heap] has what glibc knows of: tcmalloc grows it, too."""
+    if said is None or said.kind != "glibc" or "tcmalloc" not in {each.allocator for each in linked}:
+        return kernel
+    foreign = max(kernel.heap - said.values.get("arena", 0), 0)
+    return replace(kernel, heap=kernel.heap - foreign, anonymous=kernel.anonymous + foreign)
+
+
+def _serving(kernel: Kernel, said: Said) -> Parts:
+    """An allocator other than glibc that serves malloc."""
     pool = _Pool(kernel.heap + kernel.anonymous)
-    return _with_the_rest(kernel, heap=pool.take(said.values.get("committed", 0)), other=pool.rest())
+    holds = _HOLDS[said.kind](said.values, pool)
+    return _with_the_rest(kernel, **holds, other=pool.rest())
 
 
-_SOURCES = {"glibc": _glibc, "jemalloc": _jemalloc, "tcmalloc": _tcmalloc, "mimalloc": _mimalloc}
+def _with_linked(parts: Parts, linked: Sequence[Linked], *, serving: bool) -> tuple[Parts, list[Owner]]:
+    """The same with what linked allocators hold of the memory that nobody else accounts for.
+
+    Where none that serves malloc could be asked, [heap] may be theirs.
+    """
+    owners = []
+    for each in linked:
+        pool = _Pool(parts.other + (0 if serving else parts.heap))
+        holds = _HOLDS[each.allocator](each.values, pool) if each.values and each.allocator in _HOLDS else {}
+        background = each.values.get("background_thread")
+        owners.append(
+            Owner(
+                allocator=each.allocator,
+                file=each.file,
+                function=each.function,
+                asked=bool(each.values),
+                background=None if background is None else background == 1,
+                **holds,
+            )
+        )
+        taken = sum(holds.values())
+        of_other = min(taken, parts.other)
+        parts = replace(parts, other=parts.other - of_other, heap=parts.heap - (taken - of_other))
+        parts = replace(parts, **{name: getattr(parts, name) + size for name, size in holds.items()})
+    return parts, owners
+
+
+_SOURCES = {"glibc": _glibc} | dict.fromkeys(_HOLDS, _serving)

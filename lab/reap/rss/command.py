@@ -73,10 +73,11 @@ def rss(
     heap, cached by the allocator, freed but not yet reclaimed (LazyFree), not from malloc, files, or stacks;
     and what would return it to the OS.
 
-    CMD runs once, on this terminal. Reap queries the kernel from outside, and CMD's allocator from a thread
-    inside CMD (glibc, jemalloc, tcmalloc; mimalloc in part). With --pid nothing is loaded into the program,
-    and live bytes cannot be distinguished from free memory in the heap. With --server the process of the
-    server that uses the most CPU time is observed, while --load runs again and again.
+    CMD runs once, on this terminal. Reap queries the kernel from outside, and CMD's allocators from a thread
+    inside CMD (glibc, jemalloc, tcmalloc; mimalloc and snmalloc in part), those that are linked into its
+    files too. With --pid nothing is loaded into the program, and live bytes cannot be distinguished from free
+    memory in the heap. With --server the process of the server that uses the most CPU time is observed, while
+    --load runs again and again.
 
     Exits with CMD's own status.
 

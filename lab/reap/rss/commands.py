@@ -15,7 +15,7 @@ def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str
         return ["reap", "rss", "--pid", str(residence.pid), "--html", "rss.html"]
     if not command:
         return ["reap", "rss", "--", *residence.command]
-    if not residence.allocator:
+    if not residence.allocator and not residence.last.said:
         return ["reap", "rss", "--html", "rss.html", "--", *command]
     for remedy in verdict.remedies:
         under = remedy.allocator or residence.allocator

@@ -16,3 +16,11 @@ def read(path: Path) -> Said | None:
     """What it says now; None if there is nothing, or it is being written all the time."""
     answer = native.read_resident(native_name(path))
     return None if answer is None else msgspec.convert(answer, Said, from_attributes=True)
+
+
+def request(path: Path, token: int, functions: list[tuple[str, int]]) -> bool:
+    """Has our thread in the process call these statistics functions, too: an allocator's name, an address.
+
+    The token is of what was read before the addresses were looked up. False where it is not possible.
+    """
+    return native.request_resident(native_name(path), token, functions)

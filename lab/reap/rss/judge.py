@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from reap.base import units
 from reap.base.records import Record
+from reap.rss import holders
 from reap.rss.records import NAMES, Parts, Residence, Taken
 
 LARGE = 0.2
@@ -21,7 +22,8 @@ _SEEN = 0.5
 """The least part of its peak that must have been seen before anything is said of what it consists of."""
 
 TRIM = "call malloc_trim(0) after the work that frees"
-_BACKGROUND = {"MALLOC_CONF": "background_thread:true,dirty_decay_ms:1000"}
+_RETURNS = "background_thread:true,dirty_decay_ms:1000"
+_BACKGROUND = {"MALLOC_CONF": _RETURNS}
 
 
 class Remedy(Record):
@@ -137,18 +139,21 @@ def _lazy(case: _Case) -> _Answer:
 
 
 def _held(case: _Case) -> _Answer:
-    if case.residence.allocator == "jemalloc":
-        slow = case.residence.background is False
+    holder = holders.of(case.residence, "held")
+    if holder.allocator == "jemalloc":
+        slow = holder.background is False
         why = "; it returns them only while it is called, as its background thread is off" if slow else ""
-        return case.answer(
-            f"{case.of} are dirty pages that jemalloc keeps for reuse{why}.",
-            remedies=[
-                Remedy(what="jemalloc's background thread, which returns them", environment=_BACKGROUND)
-            ],
+        back = Remedy(
+            what="jemalloc's background thread, which returns them", environment=holder.setting(_RETURNS)
         )
-    if case.residence.allocator == "tcmalloc":
+        if holder.background is None:
+            back = Remedy(what="pages returned at once", environment=holder.setting("dirty_decay_ms:0"))
         return case.answer(
-            f"{case.of} are free pages that tcmalloc keeps for reuse.",
+            f"{case.of} are dirty pages that {holder.name} keeps for reuse{why}.", remedies=[back]
+        )
+    if holder.allocator == "tcmalloc":
+        return case.answer(
+            f"{case.of} are free pages that {holder.name} keeps for reuse.",
             remedies=[
                 Remedy(what="call MallocExtension_ReleaseFreeMemory() after the work that frees"),
                 Remedy(what="return more with each free", environment={"TCMALLOC_RELEASE_RATE": "10"}),
@@ -192,6 +197,7 @@ def _inside(case: _Case) -> _Answer:
     return case.answer(
         f"{case.of} are free bytes inside pages that hold live ones, and bookkeeping: no trimming helps.",
         "Whether another allocator has fewer of them depends on the order of frees: only a trial tells.",
+        *holders.where(case.residence, "inside"),
         remedies=[_APART],
     )
 
@@ -204,9 +210,17 @@ def _heap(case: _Case) -> _Answer:
                 Remedy(what="an allocator that returns pages", environment=_BACKGROUND, allocator="jemalloc")
             ],
         )
-    if case.residence.allocator == "mimalloc":
+    holder = holders.of(case.residence, "heap")
+    if holder.allocator == "jemalloc":
         return case.answer(
-            f"{case.of} are mimalloc's: it reports what it has mapped, but not how much of it is live."
+            f"{case.of} are in use by {holder.name}, which was built without statistics: it does not report "
+            "how much of that is live."
+        )
+    if holder.allocator in {"mimalloc", "snmalloc"}:
+        purge = Remedy(what="free pages returned at once", environment={"MIMALLOC_PURGE_DELAY": "0"})
+        return case.answer(
+            f"{case.of} are committed by {holder.name}: it does not report how much of that is live.",
+            remedies=[purge] if holder.allocator == "mimalloc" else [],
         )
     if case.residence.allocator:
         return case.answer(
@@ -226,14 +240,42 @@ def _live(case: _Case) -> _Answer:
     if before and case.part > _GROWTH * before:
         grown = units.size(case.part - before)
         sentences.append(f"They grew by {grown} in the second half of the time: a cache, or a leak.")
-    return case.answer(*sentences)
+    return case.answer(*sentences, *holders.where(case.residence, "live"))
+
+
+def _zeros(case: _Case) -> _Answer:
+    settings = holders.without_huge_pages(case.residence)
+    remedies = [Remedy(what=f"no huge pages in {name}", environment=each) for name, each in settings.items()]
+    remedies.append(
+        Remedy(what="no huge pages in the process: prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) as main begins")
+    )
+    if case.residence.allocator == "glibc":
+        remedies.append(
+            Remedy(
+                what="no madvise(MADV_HUGEPAGE) for memory that is written to here and there; "
+                "glibc.malloc.hugetlb=0 where GLIBC_TUNABLES sets it"
+            )
+        )
+    return case.answer(
+        f"{case.of} are pages of only zeros inside huge pages: one touched byte makes 2 MiB resident.",
+        f"{units.size(case.residence.last.huge)} are in huge pages. How much of that holds only zeros is "
+        "estimated from a sample; it was never written to, or written with zeros.",
+        remedies=remedies,
+    )
 
 
 def _other(case: _Case) -> _Answer:
+    silent = holders.silent(case.residence)
     if not case.residence.last.said:
         return case.answer(
             f"{case.of} are anonymous mappings: an allocator's, the program's own, or stacks of threads.",
+            *([f"The program has {silent}."] if silent else []),
             "From outside these cannot be told apart.",
+        )
+    if silent:
+        return case.answer(
+            f"{case.of} are anonymous memory. {silent} may hold a part: it cannot be asked.",
+            "The rest is the program's own mmap, stacks of threads, or the heap of a runtime.",
         )
     return case.answer(
         f"{case.of} are anonymous memory that no malloc accounts for.",
@@ -246,6 +288,7 @@ def _plain(name: str) -> Callable[[_Case], _Answer]:
 
 
 _RULES: dict[str, Callable[[_Case], _Answer]] = {
+    "zeros": _zeros,
     "pinned": _pinned,
     "lazy_free": _lazy,
     "held": _held,

@@ -20,6 +20,9 @@ class Parts(Record):
     """Whole free pages kept by the allocator elsewhere: heaps of threads, dirty pages, free spans."""
     heap: int = 0
     """The allocator's, not broken down into live and free."""
+    zeros: int = 0
+    """Pages of only zeros inside huge pages, estimated: with 4 KiB pages those never written to are not
+    resident."""
     lazy_free: int = 0
     """Returned with MADV_FREE, not yet reclaimed: resident until the kernel needs it."""
     other: int = 0
@@ -40,6 +43,7 @@ NAMES = {
     "top": "free at the top of the heap",
     "held": "free pages kept by the allocator",
     "heap": "the allocator's, not broken down",
+    "zeros": "zero pages inside huge pages",
     "lazy_free": "LazyFree: not yet reclaimed",
     "other": "anonymous, not from malloc",
     "stack": "stack",
@@ -75,6 +79,22 @@ class Heaps(Record):
     """Resident bytes that `malloc_trim(0)` would return, those of the main heap included."""
 
 
+class Owner(Record):
+    """An allocator that is linked into a file, and what of the parts is its."""
+
+    allocator: str
+    file: str
+    function: str = ""
+    """By which it reports its memory; empty where the file was stripped of the name."""
+    asked: bool = False
+    background: bool | None = None
+    """jemalloc: whether a background thread returns memory to the OS."""
+    live: int = 0
+    inside: int = 0
+    held: int = 0
+    heap: int = 0
+
+
 class Taken(Record):
     """A process's memory at one moment, broken down."""
 
@@ -88,6 +108,8 @@ class Taken(Record):
     pin: Pin | None = None
     heaps: Heaps | None = None
     """None where the heaps of threads are not known."""
+    linked: list[Owner] = []
+    """The allocators that are linked in; what is theirs is in `parts`, too."""
 
 
 class Residence(Record):

@@ -231,7 +231,7 @@ class Log:
 
 def _notes(moments: list[Taken], said: Said | None) -> list[str]:
     notes = []
-    if said is not None and not said.kind:
+    if said is not None and not said.kind and not moments[-1].said:
         notes.append(f"{said.provider or 'the allocator'} has no statistics that reap knows how to ask for")
     elif said is not None and said.stopped:
         notes.append(

@@ -35,7 +35,9 @@ def render(console: Console, residence: Residence) -> None:
     name = shortened(printable(shlex.join(residence.command)), _LONGEST)
     console.print(Text(f"Resident memory of {name}", style="bold"))
     _table(console, residence)
-    who = f"the kernel and {residence.allocator}" if residence.allocator else "the kernel alone"
+    asked = [each.allocator for each in residence.last.linked if each.asked]
+    names = list(dict.fromkeys([*([residence.allocator] if residence.allocator else []), *asked]))
+    who = f"the kernel and {' and '.join(names)}" if names else "the kernel alone"
     taken = f"{units.whole(residence.taken)} snapshot{'' if residence.taken == 1 else 's'}"
     line(console, f"{taken}, at least {residence.interval:g} s apart; figures from {who}")
     if residence.recorded is not None:

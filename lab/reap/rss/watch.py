@@ -12,10 +12,11 @@ import msgspec
 from reap.base.errors import ReapError
 from reap.base.files import folder_for_programs
 from reap.launch import native_files, spawn
-from reap.launch.process import smaps
-from reap.launch.process.records import Moment, Said
+from reap.launch.process import huge, smaps
+from reap.launch.process.records import Kernel, Moment, Said
 from reap.launch.records import Launch, Outcome
 from reap.rss import file
+from reap.rss.linked import Search
 
 Take = Callable[[Moment], None]
 """Gets each moment as it comes; called from another thread than `run`'s."""
@@ -28,6 +29,10 @@ _LATE = 5.0
 """Seconds, and twice the interval, that an answer may be old. On a busy machine our thread in the program
 waits for a CPU so long that most of the heap may be freed meanwhile."""
 _LAUNCHER = "reap-spawn"
+_LEAST_HUGE = 4 << 20
+"""Bytes in huge pages from which on they are sampled."""
+_SAMPLED = 0.5
+"""Seconds between two samples of them: each takes 1.5 ms."""
 
 
 def watch(pid: int, interval: float, seconds: float | None, take: Take, folder: Path | None = None) -> str:
@@ -38,9 +43,9 @@ def watch(pid: int, interval: float, seconds: float | None, take: Take, folder: 
     """
     smaps.require_readable(pid)
     try:
-        begun, image = smaps.begun(pid), smaps.executable(pid)
+        begun, image, looking = smaps.begun(pid), smaps.executable(pid), _Looking(folder, interval)
         for now in _ticks(interval, seconds):
-            moment = _look(pid, now, folder, interval)
+            moment = looking.look(pid, now)
             if smaps.begun(pid) != begun:
                 return f"process {pid} ended, and its number is another's now"
             if smaps.executable(pid) != image:
@@ -90,7 +95,8 @@ class _Watcher:
 
     def __init__(self, interval: float, folder: Path | None, take: Take) -> None:
         self.failure: Exception | None = None
-        self._interval, self._folder, self._take = interval, folder, take
+        self._interval, self._take = interval, take
+        self._looking = _Looking(folder, interval)
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="reap-rss", daemon=True)
 
@@ -106,7 +112,7 @@ class _Watcher:
             for now in _ticks(self._interval, None, self._end):
                 for pid in _measured():
                     with contextlib.suppress(smaps.EndedError, PermissionError):
-                        self._take(_look(pid, now, self._folder, self._interval))
+                        self._take(self._looking.look(pid, now))
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for us
             self.failure = error
 
@@ -115,18 +121,43 @@ def without_late_values(said: Said | None, interval: float, now: float) -> Said 
     """The same without its values where these are of long before `now`, in seconds of the monotonic clock."""
     if said is None or now - said.stamp / 1e9 <= max(_LATE, 2 * interval):
         return said
-    return msgspec.structs.replace(said, values={}, walk=None, others=None, around=None)
+    return msgspec.structs.replace(said, values={}, walk=None, others=None, around=None, linked=[])
 
 
-def _look(pid: int, now: float, folder: Path | None, interval: float) -> Moment:
-    """A process at this moment. Throws EndedError, or PermissionError."""
-    text = smaps.mappings(pid)
-    said = None
-    # Not what is left of a program that this process was before, and that wrote there.
-    number = smaps.number_within(pid) if folder else pid
-    if folder and f"/{folder.name}/{number}\n" in text:
-        said = without_late_values(file.read(folder / str(number)), interval, time.monotonic())
-    return Moment(pid=pid, seconds=now, kernel=smaps.parse(text), said=said)
+class _Looking:
+    """Takes snapshots of processes, whose allocators write into `folder` if there is one."""
+
+    def __init__(self, folder: Path | None, interval: float) -> None:
+        self._folder, self._interval = folder, interval
+        self._search = Search()
+        self._zeros: dict[int, tuple[float, huge.Zeros | None]] = {}
+        """Until when a sample of a process is good, and the sample."""
+        self._turns = 0
+
+    def look(self, pid: int, now: float) -> Moment:
+        """A process at this moment. Throws EndedError, or PermissionError."""
+        text = smaps.mappings(pid)
+        path = said = None
+        # Not what is left of a program that this process was before, and that wrote there.
+        number = smaps.number_within(pid) if self._folder else pid
+        if self._folder and f"/{self._folder.name}/{number}\n" in text:
+            path = self._folder / str(number)
+            said = without_late_values(file.read(path), self._interval, time.monotonic())
+        kernel = self._with_zeros(pid, text, smaps.parse(text), now)
+        linked = self._search.look(pid, text, kernel.heap + kernel.anonymous, said, path, now)
+        return Moment(pid=pid, seconds=now, kernel=kernel, said=said, linked=linked)
+
+    def _with_zeros(self, pid: int, text: str, kernel: Kernel, now: float) -> Kernel:
+        if kernel.huge < _LEAST_HUGE:
+            return kernel
+        until, zeros = self._zeros.get(pid, (now, None))
+        if now >= until:
+            self._turns += 1
+            zeros = huge.zeros(pid, text, self._turns)
+            self._zeros[pid] = now + _SAMPLED, zeros
+        if zeros is None:
+            return kernel
+        return msgspec.structs.replace(kernel, heap_zeros=zeros.heap, anonymous_zeros=zeros.anonymous)
 
 
 def _measured() -> Iterator[int]:

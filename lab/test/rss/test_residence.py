@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reap.launch.host.machine import describe
 from reap.launch.process import smaps
-from reap.launch.process.records import Around, Kernel, Moment, Said, Walk
+from reap.launch.process.records import Around, Kernel, Linked, Moment, Said, Walk
 from reap.recording.records import Point
 from reap.rss import analyse
 from reap.rss import page as pages
@@ -58,8 +58,9 @@ def around_of(**fields):
     return Around(**{**dict.fromkeys(Around.__struct_fields__, 0), **fields})
 
 
-def taken_of(kernel, said=None, seconds=1.0):
-    return analyse.take_apart(Moment(pid=1, seconds=seconds, kernel=kernel, said=said))
+def taken_of(kernel, said=None, seconds=1.0, linked=()):
+    moment = Moment(pid=1, seconds=seconds, kernel=kernel, said=said, linked=list(linked))
+    return analyse.take_apart(moment)
 
 
 def residence_of(*moments, allocator="glibc", **fields):
@@ -293,6 +294,86 @@ def test_tcmalloc_s_caches_and_spans():
     assert parts == Parts(live=5 * MB, inside=5 * MB, held=20 * MB, other=MB)
 
 
+def test_what_lies_in_thread_caches_is_free():
+    values = {"allocated": 60 * MB, "active": 70 * MB, "thread_caches": 46 * MB}
+    said = Said(kind="jemalloc", provider="", stamp=1, values=values)
+    parts = taken_of(kernel_of(anonymous=80 * MB), said).parts
+    assert (parts.live, parts.inside, parts.other) == (14 * MB, 56 * MB, 10 * MB)
+
+
+def test_a_jemalloc_without_statistics_is_not_broken_down():
+    said = Said(kind="jemalloc", provider="", stamp=1, values={"active": 60 * MB, "dirty": 5 * MB})
+    taken = taken_of(kernel_of(anonymous=80 * MB), said)
+    assert (taken.parts.heap, taken.parts.held, taken.parts.other) == (60 * MB, 5 * MB, 15 * MB)
+    verdict = judge(residence_of(taken, allocator="jemalloc"))
+    assert verdict.cause == "heap"
+    assert "built without statistics" in verdict.sentences[0]
+
+
+GLIBC = Said(
+    kind="glibc", provider="libc.so.6", stamp=1, values={"arena": 2 * MB, "mapped": 0, "used": MB, "free": MB}
+)
+
+
+def linked_jemalloc(function="je_arrow_mallctl", **values):
+    return Linked(allocator="jemalloc", file="/lib/libarrow.so", function=function, values=values)
+
+
+def test_two_allocators_at_once_both_have_their_part():
+    jemalloc = linked_jemalloc(allocated=10 * MB, active=12 * MB, dirty=60 * MB, background_thread=0)
+    mimalloc = Linked(
+        allocator="mimalloc", file="/bin/x", function="mi_process_info", values={"committed": 9 * MB}
+    )
+    taken = taken_of(kernel_of(heap=2 * MB, anonymous=100 * MB), GLIBC, linked=[jemalloc, mimalloc])
+    parts = taken.parts
+    assert (parts.live, parts.inside, parts.held) == (11 * MB, 2 * MB, 60 * MB)
+    assert (parts.heap, parts.other) == (10 * MB, 19 * MB)
+    verdict = judge(residence_of(taken))
+    assert verdict.cause == "held"
+    assert "jemalloc (linked into libarrow.so) keeps" in verdict.sentences[0]
+    remedy = verdict.remedies[0]
+    assert remedy.environment == {"JE_ARROW_MALLOC_CONF": "background_thread:true,dirty_decay_ms:1000"}
+
+
+def test_a_jemalloc_without_background_threads_is_not_advised_to_have_one():
+    taken = taken_of(
+        kernel_of(heap=2 * MB, anonymous=100 * MB), GLIBC, linked=[linked_jemalloc(dirty=60 * MB)]
+    )
+    assert judge(residence_of(taken)).remedies[0].environment == {"JE_ARROW_MALLOC_CONF": "dirty_decay_ms:0"}
+
+
+def test_what_a_linked_tcmalloc_has_of_the_heap_is_not_glibc_s():
+    tcmalloc = Linked(
+        allocator="tcmalloc", file="/lib/t.so", function="f", values={"allocated": 60 * MB, "heap": 61 * MB}
+    )
+    parts = taken_of(kernel_of(heap=63 * MB), GLIBC, linked=[tcmalloc]).parts
+    assert (parts.live, parts.inside, parts.heap, parts.other) == (61 * MB, MB, MB, 0)
+
+
+def test_an_allocator_that_cannot_be_asked_is_named():
+    jemalloc = linked_jemalloc(function="")
+    verdict = judge(
+        residence_of(taken_of(kernel_of(heap=2 * MB, anonymous=100 * MB), GLIBC, linked=[jemalloc]))
+    )
+    assert verdict.cause == "other"
+    assert (
+        "jemalloc (linked into libarrow.so, stripped of its names) may hold a part: it cannot be asked"
+        in verdict.sentences[0]
+    )
+
+
+def test_zero_pages_inside_huge_pages_are_a_finding_of_their_own():
+    kernel = kernel_of(anonymous=200 * MB, huge=200 * MB)
+    kernel = msgspec.structs.replace(kernel, anonymous_zeros=199 * MB)
+    said = Said(kind="jemalloc", provider="", stamp=1, values={"allocated": 200 * MB, "active": 200 * MB})
+    taken = taken_of(kernel, said)
+    assert (taken.parts.zeros, taken.parts.live) == (199 * MB, MB)
+    verdict = judge(residence_of(taken, allocator="jemalloc"))
+    assert verdict.cause == "zeros"
+    assert verdict.remedies[0].environment == {"MALLOC_CONF": "thp:never"}
+    assert "huge pages" in verdict.sentences[0]
+
+
 def test_from_outside_nothing_is_said_of_live_bytes():
     moment = taken_of(kernel_of(heap=50 * MB, anonymous=10 * MB))
     assert moment.parts == Parts(heap=50 * MB, other=10 * MB)
@@ -371,11 +452,16 @@ SAID = {
     walk=WALKS,
     others=WALKS,
     around=st.none() | st.builds(Around, **dict.fromkeys(Around.__struct_fields__, SIZES)),
+    more=st.lists(st.sampled_from(sorted(SAID)[1:]), max_size=2),
 )
-def test_parts_add_up_whatever_is_said(kind, kernel, values, walk, others, around):
+def test_parts_add_up_whatever_is_said(kind, kernel, values, walk, others, around, more):
     named = dict(zip(SAID[kind], values, strict=False))
     said = Said(kind=kind, provider="", stamp=1, values=named, walk=walk, others=others, around=around)
-    taken = taken_of(kernel, said)
+    linked = [
+        Linked(allocator=each, file="/lib/other.so", values=dict(zip(SAID[each], values, strict=False)))
+        for each in more
+    ]
+    taken = taken_of(kernel, said, linked=linked)
     areas = ("heap", "anonymous", "stack", "files", "written", "shared", "lazy_free")
     assert taken.resident == sum(getattr(kernel, name) for name in areas)
     assert all(getattr(taken.parts, name) >= 0 for name in Parts.__struct_fields__)

@@ -28,6 +28,10 @@ class Kernel(Record):
     swap: int = 0
     huge: int = 0
     """Of `resident`, in transparent huge pages."""
+    heap_zeros: int = 0
+    """Of `heap`, pages of only zeros inside huge pages, by a sample; 0 if not known."""
+    anonymous_zeros: int = 0
+    """The same of `anonymous`."""
 
 
 class Walk(Record):
@@ -66,6 +70,25 @@ class Around(Record):
     mapped_resident: int
 
 
+class Answer(Record):
+    """What an allocator reported that is linked into a file, by the address of its function."""
+
+    kind: str
+    function: int
+    values: dict[str, int] = {}
+
+
+class Linked(Record):
+    """An allocator that is linked into a file of the process, beside the one that serves malloc."""
+
+    allocator: str
+    file: str
+    function: str = ""
+    """By which it reports its memory; empty where the file was stripped of the name."""
+    values: dict[str, int] = {}
+    """As in `Said`; empty where it was not asked."""
+
+
 class Said(Record):
     """What the allocator said of itself."""
 
@@ -73,6 +96,8 @@ class Said(Record):
     """`glibc`, `jemalloc`, `tcmalloc`, `mimalloc`; empty for one that cannot be asked."""
     provider: str
     """The file that serves malloc."""
+    function: int = 0
+    """The address by which it is asked."""
     stamp: int = 0
     """When, in nanoseconds of the monotonic clock; 0 if it was not asked yet."""
     stopped: bool = False
@@ -85,6 +110,10 @@ class Said(Record):
     """glibc: of the heaps of its other arenas, all together; None where these were not found."""
     around: Around | None = None
     """There where `others` is."""
+    linked: list[Answer] = []
+    """What linked allocators reported on request."""
+    token: int = 0
+    """Which a request needs."""
 
 
 class Moment(Record):
@@ -95,3 +124,4 @@ class Moment(Record):
     """Since the watching began."""
     kernel: Kernel
     said: Said | None = None
+    linked: list[Linked] = []

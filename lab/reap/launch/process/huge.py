@@ -1,0 +1,98 @@
+"""How much of a process's huge pages holds nothing: pages of only zeros, which 4 KiB pages would not need."""
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from reap.launch.process import smaps
+
+_HUGE, _PAGE = 2 << 20, 4096
+_PRESENT = 1 << 63
+"""The bit of an entry of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst)."""
+_RANGES, _PAGES = 32, 8
+"""Huge pages that are sampled, and pages of each: 256 reads of a page, some 1.5 ms."""
+_TRIES = 4
+_STEP = 0.6180339887
+"""The golden ratio: samples that begin at its multiples never meet a period of the program's."""
+_MAPPING = re.compile(
+    r"^([0-9a-f]+)-([0-9a-f]+) [^\n]*?(\[heap\])?\n(?:[A-Z][^\n]*\n)*?AnonHugePages: +([1-9][0-9]*) kB$",
+    re.MULTILINE,
+)
+_ZEROS = bytes(_PAGE)
+
+
+class Zeros(NamedTuple):
+    """Bytes of pages of only zeros inside huge pages, estimated from a sample."""
+
+    heap: int
+    """In the area that grows by brk."""
+    anonymous: int
+    """In other mappings."""
+
+
+def zeros(pid: int, mappings: str, turn: int) -> Zeros | None:
+    """Samples the huge pages of a process with this text of /proc/PID/smaps.
+
+    `turn` counts the samples of a process: each is of other pages. None where the memory may not be read, or
+    nothing could be sampled. Reads only pages that are resident, so that none becomes so; takes some 1.5 ms.
+    The standard error is at most 4 percent of the huge pages.
+    """
+    found: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}
+    for begin, end, heap, size in _MAPPING.findall(mappings):
+        found[bool(heap)].append((int(begin, 16), int(end, 16), int(size) * 1024))
+    try:
+        with (
+            (smaps.PROC / str(pid) / "pagemap").open("rb", buffering=0) as pagemap,
+            (smaps.PROC / str(pid) / "mem").open("rb", buffering=0) as memory,
+        ):
+            shares = {
+                heap: _share(pagemap.fileno(), memory.fileno(), areas, turn * _STEP % 1)
+                for heap, areas in found.items()
+                if areas
+            }
+    except OSError:
+        return None
+    if not shares or None in shares.values():
+        return None
+    sizes = {heap: sum(size for _, _, size in found[heap]) for heap in found}
+    heap, anonymous = (round((shares.get(kind) or 0.0) * sizes[kind]) for kind in (True, False))
+    return Zeros(heap, anonymous)
+
+
+def _share(pagemap: int, memory: int, areas: list[tuple[int, int, int]], phase: float) -> float | None:
+    """Of pages in huge pages, those of only zeros; None where no huge page was met."""
+    zero = read = ranges = 0
+    for begin in _evenly(areas, phase):
+        if ranges == _RANGES:
+            break
+        if not _whole(pagemap, begin):
+            continue
+        ranges += 1
+        for number in range(_PAGES):
+            at = begin + int((number + phase) * (_HUGE // _PAGE) / _PAGES) * _PAGE
+            page = os.pread(memory, _PAGE, at)
+            read += 1
+            zero += page == _ZEROS
+    return zero / read if read else None
+
+
+def _evenly(areas: list[tuple[int, int, int]], phase: float) -> Iterator[int]:
+    """Begins of aligned ranges, spread over the mappings."""
+    firsts = [(-(-begin // _HUGE), end // _HUGE) for begin, end, _ in areas]
+    total = sum(max(last - first, 0) for first, last in firsts)
+    wanted = min(total, _RANGES * _TRIES)
+    for number in range(wanted):
+        place = int((number + phase) * total / wanted) % total
+        for first, last in firsts:
+            if place < max(last - first, 0):
+                yield (first + place) * _HUGE
+                break
+            place -= max(last - first, 0)
+
+
+def _whole(pagemap: int, begin: int) -> bool:
+    """Whether all pages of a range are resident, as those of a huge page are."""
+    entries = os.pread(pagemap, _HUGE // _PAGE * 8, begin // _PAGE * 8)
+    present = memoryview(entries).cast("Q")
+    return len(present) == _HUGE // _PAGE and all(entry & _PRESENT for entry in present)
