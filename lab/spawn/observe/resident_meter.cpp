@@ -15,10 +15,9 @@ namespace {
 /// Irregular intervals, so that sampling does not alias with a period of the program.
 constexpr std::int64_t min_gap_ns = 5'000'000;
 constexpr std::uint32_t gap_spread_ns = 4'000'000;
-/// Of the time, at most one part in so many is spent sampling: a tree of hundreds of processes takes
-/// milliseconds, and so do the page tables of a large one.
-constexpr std::int64_t cost_divisor = 100;
-constexpr std::int64_t pss_cost_divisor = 200;
+/// Of the time, at most one part in so many is spent on each kind of sample: a tree of hundreds of processes
+/// takes milliseconds, and so do the page tables of a large one.
+constexpr std::int64_t cost_divisor = 200;
 
 /// CPU time, as on a busy machine it is the waiting that takes long, and not the sampling.
 std::int64_t cpu_ns() {
@@ -46,7 +45,7 @@ void ResidentMeter::tick(std::int64_t now) {
     if (now >= next_pss_) {
         const std::uint64_t proportional = proportional_memory(getpid());
         shared_ = resident > proportional ? resident - proportional : 0;
-        next_pss_ = now + pss_cost_divisor * (cpu_ns() - sampled);
+        next_pss_ = now + cost_divisor * (cpu_ns() - sampled);
     }
     if (seen_++ % keep_every_ == 0) keep({now, resident - std::min(shared_, resident)});
 }

@@ -12,7 +12,7 @@
 
 namespace reap::spawn {
 
-/// Samples the memory of a program and its descendants about 150 times a second, less often if there are
+/// Samples the memory of a program and its descendants up to 150 times a second, less often if there are
 /// many.
 ///
 /// A sample is their proportional set size (PSS): resident memory, of which a page that several processes map
