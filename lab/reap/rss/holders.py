@@ -28,8 +28,8 @@ class Holder:
 
 
 def of(residence: Residence, part: str) -> Holder:
-    """The allocator that holds most of a part at the last moment."""
-    last = residence.last
+    """The allocator that holds most of a part at the moment that stands for settled memory."""
+    last = residence.settled
     linked = max(last.linked, key=lambda each: int(getattr(each, part)), default=None)
     rest = getattr(last.parts, part) - sum(getattr(each, part) for each in last.linked)
     if linked is not None and getattr(linked, part) > rest:
@@ -47,13 +47,13 @@ def where(residence: Residence, part: str) -> list[str]:
 
 def silent(residence: Residence) -> str:
     """The linked allocators that were not asked, by name; empty if there are none."""
-    names = [_name(each) for each in residence.last.linked if not each.asked]
+    names = [_name(each) for each in residence.settled.linked if not each.asked]
     return " and ".join(dict.fromkeys(names))
 
 
 def without_huge_pages(residence: Residence) -> dict[str, dict[str, str]]:
     """The setting of each allocator of the process that uses no huge pages any more, by its name."""
-    last = residence.last
+    last = residence.settled
     found = [Holder(residence.allocator), *(Holder(each.allocator, linked=each) for each in last.linked)]
     return {each.name: each.setting("thp:never") for each in found if each.allocator == "jemalloc"}
 

@@ -4,15 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reap.base import units
-from reap.base.records import Record
+from reap.base.records import Estimate, Record
 from reap.rss import holders
+from reap.rss.analyse import growth
 from reap.rss.records import NAMES, Parts, Residence, Taken
 
 LARGE = 0.2
 """A share of resident memory that is worth a remedy."""
 _LEAST = 4 << 20
 """Bytes below which no remedy is worth the trouble."""
-_GROWTH = 1.2
+_GROWTH = 0.05
+"""The least part of settled memory by which a part must grow in the second half of the time to be told."""
 _TOGETHER = 0.5
 """The least part of the free pages that must lie in one stretch before another allocator is advised."""
 _KEPT = 0.5
@@ -36,12 +38,14 @@ class Remedy(Record):
 
 
 class ResidenceVerdict(Record):
-    """What a process's memory is at the end."""
+    """What a process's memory is once it has settled: in the second half of the time."""
 
     cause: str
     """The name of the part that matters, as `NAMES` in `records` has them, or `nothing`."""
     sentences: list[str]
     remedies: list[Remedy] = []
+    growth: dict[str, Estimate] = {}
+    """By part: how fast it grows until the end, in bytes a second, where that matters."""
 
 
 _APART = Remedy(what="allocate what lives long apart from what dies soon (a region, a pool)")
@@ -56,7 +60,7 @@ class _Case:
 
     @property
     def of(self) -> str:
-        return f"{units.size(self.part)} of {units.size(self.residence.last.resident)} resident"
+        return f"{units.size(self.part)} of {units.size(self.residence.settled.resident)} resident"
 
     def answer(self, *sentences: str, remedies: list[Remedy] | None = None) -> tuple[list[str], list[Remedy]]:
         return list(sentences), remedies or []
@@ -66,20 +70,23 @@ _Answer = tuple[list[str], list[Remedy]]
 
 
 def judge(residence: Residence) -> ResidenceVerdict:
-    """The verdict on the last moment: the first large part of those that something can be done about."""
-    last = residence.last
-    cause = next((name for name in _RULES if _is_large(last, name)), "nothing")
+    """The verdict on settled memory: the first large part of those that something can be done about."""
+    settled = residence.settled
+    cause = next((name for name in _RULES if _is_large(settled, name)), "nothing")
     missed = _missed(residence)
     if missed and residence.largest.resident < _SEEN * residence.peak:
         return ResidenceVerdict(cause="nothing", sentences=[missed])
     if cause == "nothing":
         sentences, remedies = _nothing(residence)
     else:
-        sentences, remedies = _RULES[cause](_Case(residence, getattr(last.parts, cause)))
+        sentences, remedies = _RULES[cause](_Case(residence, getattr(settled.parts, cause)))
+    growing = _growing(residence)
+    sentences += [_grows(name, each) for name, each in growing.items()]
     sentences += [missed] if missed else _gone(residence)
-    if last.swap >= _LEAST:
-        sentences.append(f"In addition, {units.size(last.swap)} are swapped out.")
-    return ResidenceVerdict(cause=cause, sentences=sentences, remedies=remedies)
+    sentences += _freed(residence)
+    if settled.swap >= _LEAST:
+        sentences.append(f"In addition, {units.size(settled.swap)} are swapped out.")
+    return ResidenceVerdict(cause=cause, sentences=sentences, remedies=remedies, growth=growing)
 
 
 def _is_large(moment: Taken, name: str) -> bool:
@@ -88,7 +95,7 @@ def _is_large(moment: Taken, name: str) -> bool:
 
 
 def _pinned(case: _Case) -> _Answer:
-    pin = case.residence.last.pin
+    pin = case.residence.settled.pin
     who = "live blocks lie above them"
     if pin is not None and pin.blocks:
         number = "1 live block" if pin.blocks == 1 else f"{units.whole(pin.blocks)} live blocks"
@@ -166,7 +173,7 @@ def _held(case: _Case) -> _Answer:
 
 
 def _in_heaps_of_threads(case: _Case) -> list[str]:
-    heaps = case.residence.last.heaps
+    heaps = case.residence.settled.heaps
     if heaps is None:
         return [f"{case.of} are free pages in the heaps that glibc makes for threads."]
     number = "1 heap" if heaps.number == 1 else f"{units.whole(heaps.number)} heaps"
@@ -178,7 +185,7 @@ def _in_heaps_of_threads(case: _Case) -> list[str]:
 
 
 def _cached(case: _Case) -> _Answer:
-    heaps = case.residence.last.heaps
+    heaps = case.residence.settled.heaps
     caches = heaps.caches if heaps is not None and heaps.caches else 0
     number = "the cache of 1 thread" if caches == 1 else f"the caches of {units.whole(caches)} threads"
     return case.answer(
@@ -234,13 +241,10 @@ def _heap(case: _Case) -> _Answer:
 
 
 def _live(case: _Case) -> _Answer:
-    sentences = [f"{case.of} are live: the program allocated them and has not freed them."]
-    moments = case.residence.moments
-    before = moments[len(moments) // 2].parts.live
-    if before and case.part > _GROWTH * before:
-        grown = units.size(case.part - before)
-        sentences.append(f"They grew by {grown} in the second half of the time: a cache, or a leak.")
-    return case.answer(*sentences, *holders.where(case.residence, "live"))
+    return case.answer(
+        f"{case.of} are live: the program allocated them and has not freed them.",
+        *holders.where(case.residence, "live"),
+    )
 
 
 def _zeros(case: _Case) -> _Answer:
@@ -258,7 +262,7 @@ def _zeros(case: _Case) -> _Answer:
         )
     return case.answer(
         f"{case.of} are pages of only zeros inside huge pages: one touched byte makes 2 MiB resident.",
-        f"{units.size(case.residence.last.huge)} are in huge pages. How much of that holds only zeros is "
+        f"{units.size(case.residence.settled.huge)} are in huge pages. How much of that holds only zeros is "
         "estimated from a sample; it was never written to, or written with zeros.",
         remedies=remedies,
     )
@@ -266,7 +270,7 @@ def _zeros(case: _Case) -> _Answer:
 
 def _other(case: _Case) -> _Answer:
     silent = holders.silent(case.residence)
-    if not case.residence.last.said:
+    if not case.residence.settled.said:
         return case.answer(
             f"{case.of} are anonymous mappings: an allocator's, the program's own, or stacks of threads.",
             *([f"The program has {silent}."] if silent else []),
@@ -319,9 +323,9 @@ def _missed(residence: Residence) -> str:
 
 
 def _gone(residence: Residence) -> list[str]:
-    """What was there at the most, where the end says little of it."""
+    """What was there at the most, where settled memory says little of it."""
     largest = residence.largest
-    if largest.resident - residence.last.resident < max(_LEAST, largest.resident * (1 - _KEPT)):
+    if largest.resident - residence.settled.resident < max(_LEAST, largest.resident * (1 - _KEPT)):
         return []
     name = _most(largest)
     part = units.size(getattr(largest.parts, name))
@@ -330,11 +334,32 @@ def _gone(residence: Residence) -> list[str]:
     return [f"At peak it was {size}, {when}; the largest part, {part}, was {NAMES[name]}."]
 
 
+def _freed(residence: Residence) -> list[str]:
+    """What is there at the end, where much less than what settled."""
+    settled, last = residence.settled.resident, residence.last.resident
+    if settled - last < max(_LEAST, settled * (1 - _KEPT)):
+        return []
+    return [f"At the end, as it exits, it is {units.size(last)}; what is freed then does not count."]
+
+
+def _growing(residence: Residence) -> dict[str, Estimate]:
+    """Parts that grow by as much as is worth saying."""
+    moments = residence.moments
+    half = (moments[-1].seconds - moments[0].seconds) / 2
+    least = max(_LEAST, _GROWTH * residence.settled.resident)
+    return {name: each for name, each in growth(moments).items() if each.low * half >= least}
+
+
+def _grows(name: str, each: Estimate) -> str:
+    said = f"{NAMES[name]} grew by {units.sizes_with_interval(each, ' a second')} until the end"
+    return f"{said[0].upper()}{said[1:]}{': a cache, or a leak' if name == 'live' else ''}."
+
+
 def _most(moment: Taken) -> str:
     return max(Parts.__struct_fields__, key=lambda name: getattr(moment.parts, name))
 
 
 def _nothing(residence: Residence) -> _Answer:
-    last = residence.last
-    size = units.size(last.resident)
-    return [f"Nothing stands out in {size} of resident memory; most of it is {NAMES[_most(last)]}."], []
+    settled = residence.settled
+    size = units.size(settled.resident)
+    return [f"Nothing stands out in {size} of resident memory; most of it is {NAMES[_most(settled)]}."], []

@@ -70,12 +70,12 @@ def _part(name: str, residence: Residence) -> dict[str, object]:
     }
 
 
-def _rows(residence: Residence) -> list[tuple[str, str, str]]:
-    """Each part at the two moments that a reader asks for, and their sums."""
-    largest, last = residence.largest, residence.last
+def _rows(residence: Residence) -> list[tuple[str, list[str]]]:
+    """Each part settled, at the peak and at the end, and their sums."""
+    shown = (residence.settled, residence.largest, residence.last)
     rows = [
-        (words, units.size(getattr(largest.parts, name)), units.size(getattr(last.parts, name)))
+        (words, [units.size(getattr(each.parts, name)) for each in shown])
         for name, words in NAMES.items()
         if any(getattr(each.parts, name) for each in residence.moments)
     ]
-    return [*rows, ("resident", units.size(largest.resident), units.size(last.resident))]
+    return [*rows, ("resident", [units.size(each.resident) for each in shown])]

@@ -1,6 +1,12 @@
 """What a process's resident memory is made of. Sizes in bytes."""
 
+from itertools import pairwise
+
 from reap.base.records import Record
+from reap.launch.process import settled
+
+_NEAR = 0.02
+"""The part of settled memory by which a moment that stands for it may differ."""
 
 
 class Parts(Record):
@@ -137,6 +143,25 @@ class Residence(Record):
     custom_title: bool = False
     """Whether `command` is a title that the process has given itself, and not a command."""
     notes: list[str] = []
+
+    @property
+    def settled(self) -> Taken:
+        """The moment that stands for the second half of the time, by `launch.process.settled`.
+
+        Of the moments that have about the settled memory the latest of which most is known. What the process
+        frees as it ends is not in it.
+        """
+        moments = self.moments
+        begin, end = moments[0].seconds, moments[-1].seconds
+        level = settled.settled([(each.seconds, float(each.resident)) for each in moments], end, begin) or 0.0
+        half = begin + settled.FROM * (end - begin)
+        late = [one for one, after in pairwise(moments) if after.seconds > half] + moments[-1:]
+        near = [each for each in late if abs(each.resident - level) <= _NEAR * level]
+
+        def known(each: Taken) -> tuple[bool, bool, float]:
+            return each.said, each.parts.heap <= _NEAR * each.resident, each.seconds
+
+        return max(near or late, key=known)
 
     @property
     def last(self) -> Taken:

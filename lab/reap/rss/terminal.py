@@ -14,7 +14,7 @@ from reap.draw.terminal import line, notes
 from reap.rss.judge import ResidenceVerdict
 from reap.rss.records import NAMES, Residence
 
-_CURVE, _REST = 32, 70
+_CURVE, _REST = 32, 72
 """The width of a curve, and that of what stands before it."""
 _LONGEST, _OTHERS = 140, 3
 """Letters of a command, and processes beside the largest."""
@@ -31,7 +31,7 @@ def render_verdict(console: Console, verdict: ResidenceVerdict) -> None:
 
 
 def render(console: Console, residence: Residence) -> None:
-    """Print the parts when memory was largest and at the end, their curves, and the notes."""
+    """Print the parts settled, when memory was largest and at the end, their curves, and the notes."""
     name = shortened(printable(shlex.join(residence.command)), _LONGEST)
     console.print(Text(f"Resident memory of {name}", style="bold"))
     _table(console, residence)
@@ -64,31 +64,34 @@ def remedy_words(what: str, environment: dict[str, str], allocator: str) -> str:
 
 def _table(console: Console, residence: Residence) -> None:
     moments, last, largest = residence.moments, residence.last, residence.largest
+    settled = residence.settled
     end = moments[-1].seconds
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     curve_width = max(6, min(_CURVE, console.width - _REST))
     table.add_column("", no_wrap=True)
-    for heading in ("at peak", "at end", "share"):
+    for heading in ("settled", "share", "at peak", "at end"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(f"over {units.duration(end)}", no_wrap=True)
+    table.add_column(units.duration(end), no_wrap=True)
     for name, words in NAMES.items():
         curve = [(each.seconds, float(getattr(each.parts, name))) for each in moments]
         if not any(value for _, value in curve):
             continue
-        part = getattr(last.parts, name)
+        part = getattr(settled.parts, name)
         table.add_row(
             words,
-            units.size(getattr(largest.parts, name)),
             units.size(part),
-            units.percent(part / last.resident) if last.resident else units.UNKNOWN,
+            units.percent(part / settled.resident) if settled.resident else units.UNKNOWN,
+            units.size(getattr(largest.parts, name)),
+            units.size(getattr(last.parts, name)),
             sparkline(resample(curve, curve_width, end), float(largest.resident)),
         )
     whole = [(each.seconds, float(each.resident)) for each in moments]
     table.add_row(
         "resident",
+        units.size(settled.resident),
+        "",
         units.size(largest.resident),
         units.size(last.resident),
-        "",
         sparkline(resample(whole, curve_width, end), float(largest.resident)),
         style="bold",
     )

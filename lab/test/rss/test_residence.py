@@ -399,7 +399,8 @@ def test_what_was_given_back_before_the_end_is_told():
         taken_of(kernel_of(heap=100 * MB), seconds=1.5),
         taken_of(kernel_of(files=10 * MB), seconds=2),
     )
-    sentences = judge(residence_of(most, last)).sentences
+    later = msgspec.structs.replace(last, seconds=9)
+    sentences = judge(residence_of(most, last, later)).sentences
     assert sentences[1].startswith(
         "At peak it was 100 MiB, 1.50 s after the start; the largest part, 100 MiB, was the allocator's"
     )
@@ -421,13 +422,44 @@ def test_what_was_never_seen_is_not_said_to_be_what_was():
     assert judge(residence_of(early, peak=14 * MB)) == judge(residence_of(early))
 
 
+def live(size, seconds):
+    values = {"allocated": size, "active": size}
+    return taken_of(kernel_of(anonymous=size), Said(kind="jemalloc", provider="", values=values), seconds)
+
+
 def test_growth_of_live_bytes_is_said():
-    said = Said(kind="jemalloc", provider="", stamp=1, values={"allocated": 10 * MB, "active": 10 * MB})
-    more = msgspec.structs.replace(said, values={"allocated": 90 * MB, "active": 90 * MB})
-    first, last = taken_of(kernel_of(anonymous=10 * MB), said), taken_of(kernel_of(anonymous=90 * MB), more)
-    verdict = judge(residence_of(first, first, last))
+    verdict = judge(residence_of(*(live((20 + at) * MB, at * 0.1) for at in range(60))))
     assert verdict.cause == "live"
-    assert "grew by 80.0 MiB" in verdict.sentences[1]
+    assert list(verdict.growth) == ["live"]
+    assert 9.5 * MB < verdict.growth["live"].low <= 10 * MB <= verdict.growth["live"].high < 10.5 * MB
+    assert "Live bytes grew by 10.0 MiB a second [" in verdict.sentences[1]
+    assert verdict.sentences[1].endswith("] until the end: a cache, or a leak.")
+
+
+def test_what_fills_up_to_its_size_does_not_grow():
+    """It is built in three fifths of the time, and then used."""
+    verdict = judge(residence_of(*(live(min(20 + at, 56) * MB, at * 0.1) for at in range(60))))
+    assert verdict.cause == "live"
+    assert verdict.growth == {}
+
+
+def test_rss_settled_not_the_last_instant():
+    """What is pinned for most of the time and freed at the exit, after a burst and a snapshot of the exit."""
+    pin = [msgspec.structs.replace(pinned(), seconds=float(at)) for at in range(1, 20)]
+    burst, exit_ = live(900 * MB, 12.5), live(15 * MB, 20.0)
+    seen = residence_of(live(2 * MB, 0.0), *pin[:12], burst, *pin[12:], exit_)
+    verdict = judge(seen)
+    assert (seen.settled, seen.last, seen.largest) == (pin[-1], exit_, burst)
+    assert verdict.cause == "pinned"
+    assert verdict.sentences[0].startswith("200 MiB of 202 MiB resident are free pages")
+    assert any(each.startswith("At peak it was 900 MiB") for each in verdict.sentences)
+    assert "At the end, as it exits, it is 15.0 MiB; what is freed then does not count." in verdict.sentences
+
+
+def test_a_snapshot_of_which_more_is_known_stands_for_settled_memory():
+    """The latest one was taken before the allocator had answered."""
+    known, unknown = live(50 * MB, 9.0), taken_of(kernel_of(anonymous=50 * MB), None, 10.0)
+    assert residence_of(live(50 * MB, 0.0), live(50 * MB, 5.0), known, unknown).settled == known
 
 
 SIZES = st.integers(0, 1 << 50)

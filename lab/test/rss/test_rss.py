@@ -29,7 +29,10 @@ ALLOCATORS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
 
 
 def held_open(*words, until, folder, options=()):
-    """`reap rss` on a program that waits for the end of its input, which comes when `until` says so."""
+    """`reap rss` on a program that waits for the end of its input.
+
+    That comes when `until` has been so for most of the second half of the time, which is settled then.
+    """
     rows, results = folder / "rows.csv", folder / "results.json"
     process = subprocess.Popen(
         [*reap_command(), "rss", "-o", rows, "--json", results, "--interval", "0.05", *options, "--", *words],
@@ -38,10 +41,15 @@ def held_open(*words, until, folder, options=()):
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_for(lambda: rows.exists() and any(until(row) for row in read_rows(rows)))
+    wait_for(lambda: rows.exists() and has_settled(read_rows(rows), until))
     _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     return json.loads(results.read_text()), said
+
+
+def has_settled(seen, until):
+    first = next((row["seconds"] for row in seen if until(row)), None)
+    return first is not None and seen[-1]["seconds"] > 2 * first + 0.2
 
 
 def read_rows(path):
