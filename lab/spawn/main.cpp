@@ -69,6 +69,10 @@ int main(int argc, char **argv) {
         static Watcher watcher(options.trace, nullptr, nullptr, options.watch);
         return watch_running(options.attach, options.timeout_ns, watcher, options.result_fd) ? 0 : 125;
     }
+    // Opened here, as a private view may cover its folder.
+    const int samples = options.resident != nullptr
+                            ? open(options.resident, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+                            : -1;
     static PrivateView view;
     if (options.private_folders > 0 && !view.enter(options, result))
         return write_result(options.result_fd, result) ? 0 : 125;
@@ -82,11 +86,10 @@ int main(int argc, char **argv) {
         EventCounter counter(options.event);
         supervise(options, counter, result);
         result.events = counter.events();
-    } else if (options.resident) {
+    } else if (options.resident != nullptr) {
         static ResidentMeter meter;
         supervise(options, meter, result);
-        result.mean_resident = meter.mean();
-        result.late_resident = meter.late();
+        if (samples >= 0 && !meter.write(samples)) std::perror("reap-spawn: --resident");
     } else {
         class : public Observer {
         } no_observer;

@@ -17,7 +17,7 @@ constexpr const char *usage =
     "                  [--private-at EMPTY_FOLDER --private FOLDER... [--copied FILE]...]\n"
     "                  [--trace FILE [--trace-socket NAME [--held-files EMPTY_FOLDER]] [--watch LIST] | "
     "--count TYPE:CONFIG | "
-    "--resident] [--no-huge-pages]\n"
+    "--resident FILE] [--no-huge-pages]\n"
     "                  -- CMD [ARGUMENT]...\n"
     "       reap-spawn --attach PID --timeout-ms N --trace FILE --watch LIST [--result-fd N]\n"
     "       reap-spawn --check-sampling [--result-fd N]\n";
@@ -132,10 +132,6 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             options.check_sampling = true;
             continue;
         }
-        if (std::strcmp(option, "--resident") == 0) {
-            options.resident = true;
-            continue;
-        }
         if (std::strcmp(option, "--no-huge-pages") == 0) {
             options.huge_pages = false;
             continue;
@@ -157,6 +153,8 @@ bool parse_options(int argc, char **argv, char **environment, Options &options) 
             options.input = value;
         } else if (std::strcmp(option, "--keep") == 0) {
             options.keep = value;
+        } else if (std::strcmp(option, "--resident") == 0) {
+            options.resident = value;
         } else if (std::strcmp(option, "--trace") == 0) {
             options.trace = value;
         } else if (std::strcmp(option, "--trace-socket") == 0) {

@@ -14,17 +14,17 @@ namespace reap::spawn {
 
 /// The command line of the launcher, parsed. Every string points into argv or the environment.
 struct Options {
-    const char *program = nullptr; ///< file to execute; argv[0] if not given
-    char **argv = nullptr;         ///< the program's own arguments, null-terminated
-    char **environment = nullptr;  ///< the program's environment, null-terminated
-    const char *input = nullptr;   ///< file for its standard input; null: inherited
-    bool capture = false;          ///< count, hash and discard its output; false: stdio is inherited
-    const char *keep = nullptr;    ///< file that captured output is appended to, too; null: discarded
-    std::uint64_t ignored = 0;     ///< signals that it ignores from its start: bit N - 1 for number N
-    bool check_sampling = false;   ///< run no program: test whether instruction pointers can be sampled
-    bool huge_pages = true;        ///< false: no transparent huge pages for the program
-    bool resident = false;         ///< sample its resident memory while it runs
-    bool count = false;            ///< count `event` while the program runs
+    const char *program = nullptr;  ///< file to execute; argv[0] if not given
+    char **argv = nullptr;          ///< the program's own arguments, null-terminated
+    char **environment = nullptr;   ///< the program's environment, null-terminated
+    const char *input = nullptr;    ///< file for its standard input; null: inherited
+    bool capture = false;           ///< count, hash and discard its output; false: stdio is inherited
+    const char *keep = nullptr;     ///< file that captured output is appended to, too; null: discarded
+    std::uint64_t ignored = 0;      ///< signals that it ignores from its start: bit N - 1 for number N
+    bool check_sampling = false;    ///< run no program: test whether instruction pointers can be sampled
+    bool huge_pages = true;         ///< false: no transparent huge pages for the program
+    const char *resident = nullptr; ///< file for samples of its memory; null: none
+    bool count = false;             ///< count `event` while the program runs
     Event event;
     const char *trace = nullptr;  ///< trace to write samples and resident memory to; null: none
     const char *socket = nullptr; ///< REAP_SOCKET_ENV of a recorded program; null: not recorded

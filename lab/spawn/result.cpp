@@ -62,15 +62,14 @@ int format_outcome(const Result &result) {
         "\"peak_resident\":%lld,\"minor_faults\":%ld,\"major_faults\":%ld,\"voluntary_switches\":%ld,"
         "\"involuntary_switches\":%ld,\"stdout_bytes\":%llu,\"stdout_digest\":\"%s\",\"stderr_bytes\":%llu,"
         "\"stderr_digest\":\"%s\",\"stderr_tail\":\"%s\",\"events\":%s,"
-        "\"mean_resident\":%s,\"late_resident\":%s,\"written_bytes\":%s,\"written_digest\":\"%s\"}\n",
+        "\"written_bytes\":%s,\"written_digest\":\"%s\"}\n",
         WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
         result.timed_out ? "true" : "false", static_cast<long long>(result.wall_ns),
         nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime),
         static_cast<long long>(usage.ru_maxrss) * 1024, usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw,
         usage.ru_nivcsw, static_cast<unsigned long long>(result.output.bytes()), output_digest,
         static_cast<unsigned long long>(result.errors.bytes()), errors_digest, escaped,
-        Number(result.events).text, Number(result.mean_resident).text, Number(result.late_resident).text,
-        Number(result.written_bytes).text, result.written_digest);
+        Number(result.events).text, Number(result.written_bytes).text, result.written_digest);
 }
 
 } // namespace

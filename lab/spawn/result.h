@@ -22,8 +22,6 @@ struct Result {
     std::int64_t wall_ns = 0;
     rusage usage{};
     std::int64_t events = -1;        ///< from EventCounter; -1: not counted
-    std::int64_t mean_resident = -1; ///< from ResidentMeter; -1: not sampled
-    std::int64_t late_resident = -1;
     std::int64_t written_bytes = -1; ///< from PrivateView; -1: there was none
     char written_digest[Capture::digest_bytes] = "";
     Capture output;

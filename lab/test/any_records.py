@@ -32,7 +32,7 @@ def ratios(draw: Any, metric: str) -> Any:
 @st.composite
 def sides(draw: Any) -> Any:
     metrics = draw(
-        st.lists(st.sampled_from(["cpu", "wall", "peak_resident", "minor_faults", "odd"]), unique=True)
+        st.lists(st.sampled_from(["cpu", "wall", "peak_resident", "settled_resident", "odd"]), unique=True)
     )
     return side_of(
         draw(names),
@@ -59,6 +59,7 @@ def comparisons(draw: Any) -> Any:
             exit_code=draw(st.sampled_from([0, 1, 127, 139])),
             stopped_early=draw(st.booleans()),
             stdout_varies=draw(st.booleans()),
+            objective=draw(st.sampled_from(["time", "settled", "mean", "peak"])),
         )
         if draw(st.booleans())
         else msgspec.structs.replace(comparison_of(draw(st.lists(sides(), max_size=4))), noise=noise)

@@ -32,7 +32,9 @@ from reap.workloads import card
 
 MIB = 1 << 20
 HOSTILE = "</script><img src=x onerror=alert(1)>"
-UNITS = {"cpu": "s", "wall": "s", "peak_resident": "bytes", "request_p99": "s"}
+UNITS = {"cpu": "s", "wall": "s", "request_p99": "s"} | dict.fromkeys(
+    ("peak_resident", "settled_resident", "mean_resident"), "bytes"
+)
 LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 
 

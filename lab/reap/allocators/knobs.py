@@ -3,7 +3,7 @@
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,8 +15,11 @@ from reap.allocators import settings
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.records import Record
 
-Objective = Literal["cpu", "tail", "memory"]
-"""What a setting may make less."""
+Objective = Literal["cpu", "tail", "memory", "settled", "mean"]
+"""What a setting may make less; of memory its peak, or settled, or in the mean over time."""
+
+MEMORY: tuple[Objective, ...] = ("memory", "settled", "mean")
+"""What a setting that is for memory may make less."""
 
 _DATA = Path(str(files("reap.allocators"))) / "knobs.toml"
 
@@ -94,6 +97,11 @@ def bindings() -> list[Binding]:
 def family(allocator: Allocator) -> Family | None:
     """That of an allocator; None where it has no knobs that we know."""
     return families().get(allocator.name.partition("-")[0])
+
+
+def may(setting: Sequence[Objective]) -> list[Objective]:
+    """What a setting may make less, with all of memory where that is among it."""
+    return list(dict.fromkeys([*setting, *(MEMORY if "memory" in setting else ())]))
 
 
 def variables(environment: Iterable[str]) -> list[str]:

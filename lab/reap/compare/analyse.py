@@ -7,12 +7,13 @@ from statistics import median
 from reap.base.records import Estimate
 from reap.compare import thresholds as at
 from reap.experiment import statistics
+from reap.experiment.metrics import MEMORY
 from reap.experiment.records import Comparison, InRounds, Ratio, Run, Side
 
 PER_REQUEST = "cpu_per_request"
 """Of a server whose requests are counted, in place of CPU time: loads may differ in their number."""
 
-_OVER_TIME = ("request_p99", "request_rate", "late_resident", "latency_mean")
+_OVER_TIME = ("request_p99", "request_rate", "latency_mean")
 """Metrics for whose sake all rounds are run: nothing says beforehand how small a change of them matters."""
 
 
@@ -37,6 +38,16 @@ def cpu_time(ratios: Mapping[str, Ratio]) -> Ratio | None:
 def cpu(side: Side) -> Ratio:
     """The same of a side that was compared."""
     return side.ratios.get(PER_REQUEST) or side.ratios["cpu"]
+
+
+def of_objective(side: Side, comparison: Comparison) -> Ratio:
+    """The ratio of what the comparison is for, of a side that was compared: CPU time, or memory."""
+    return cpu(side) if comparison.objective == "time" else side.ratios[MEMORY[comparison.objective]]
+
+
+def compared(side: Side, comparison: Comparison) -> bool:
+    """Whether the side can be trusted, and has the ratio of what the comparison is for."""
+    return trusted(side) and (comparison.objective == "time" or MEMORY[comparison.objective] in side.ratios)
 
 
 def too_short(side: Side, comparison: Comparison) -> bool:
@@ -117,22 +128,25 @@ def is_short(ratio: Ratio | None) -> bool:
 
 
 def decided(comparison: Comparison) -> bool:
-    """Whether more rounds would add nothing: every trusted side is decided in every kind of time.
+    """Whether more rounds would add nothing: every trusted side is decided in what the comparison is for.
 
-    A gain that is worth having must be beyond noise, too. False where no side can be trusted, and where
-    requests or memory over time are compared.
+    That is every kind of time, or a metric of memory. A gain that is worth having must be beyond noise, too.
+    False where no side can be trusted, and where times of requests are compared.
     """
-    sides = [side for side in comparison.sides if trusted(side)]
+    sides = [side for side in comparison.sides if compared(side, comparison)]
     return bool(sides) and all(side.itself or _decided(side, comparison) for side in sides)
 
 
 def _decided(side: Side, comparison: Comparison) -> bool:
-    if any(metric in side.ratios for metric in _OVER_TIME):
-        return False
-    if too_short(side, comparison):
-        return True
+    ratios = [of_objective(side, comparison)]
+    if comparison.objective == "time":
+        if any(metric in side.ratios for metric in _OVER_TIME):
+            return False
+        if too_short(side, comparison):
+            return True
+        ratios = times(side.ratios)
     return all(
         ratio.verdict != "inconclusive"
         and (ratio.ratio.value > 1 - comparison.worth or beyond_noise(ratio, comparison))
-        for ratio in times(side.ratios)
+        for ratio in ratios
     )

@@ -1,7 +1,7 @@
 """`reap compare`: allocators compared on one program, and on fragmented heaps where levels are asked for."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -23,7 +23,7 @@ from reap.compare.levels.part import LevelsPart
 from reap.compare.levels.records import Fragmented
 from reap.compare.part import ComparisonPart
 from reap.experiment.folder import Folder
-from reap.experiment.records import Comparison
+from reap.experiment.records import Comparison, Objective
 
 _DETAILS = "Print every table before the verdict."
 _WITNESS = (
@@ -40,6 +40,15 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--export-csv", "csv_file", type=_PATH, help="Write the ratios as CSV; - is standard output.")
 @click.option("--export-markdown", "markdown_file", type=_PATH, help="Write the ratios as a Markdown table.")
 @click.option("--details", is_flag=True, help=_DETAILS)
+@click.option(
+    "--for",
+    "objective",
+    type=click.Choice(get_args(Objective)),
+    default="time",
+    show_default=True,
+    help="What the verdict is on: time, or memory: settled (median of the second half of the run), mean over "
+    "time, or peak.",
+)
 @click.option("--witness", type=click.Choice(["instructions"]), help=_WITNESS)
 @servers.options
 @servers.load_options
@@ -84,6 +93,7 @@ def compare(
         reap compare --allocators glibc,jemalloc,mine=/path/libmine.so -- ./server --selftest
         reap compare --against './server-old --selftest' -- ./server --selftest
         reap compare --against-env MALLOC_ARENA_MAX=1 -- ./server --selftest
+        reap compare --for settled -- ./server --selftest
         reap compare --scan threads=1,2,4 -- xz --threads={threads} --stdout file
         reap compare --server 'redis-server --port {port}' --ready tcp --load 'redis-benchmark -p {port} -q'
         reap compare --server ... --ready tcp --load ... --against-env MALLOC_ARENA_MAX=1

@@ -20,7 +20,7 @@ from reap.compare.levels import options as level_options
 from reap.compare.levels.options import LevelOptions
 from reap.compare.levels.run import PROFILE
 from reap.experiment.folder import Folder
-from reap.experiment.records import Asked, Comparison
+from reap.experiment.records import Asked, Comparison, Objective
 from reap.experiment.sequential import WORTH
 from reap.experiment.spec import Variant
 from reap.experiment.specify import COMMAND, Conditions, Workload, specify
@@ -56,6 +56,7 @@ class Options:
     requests: bool
     pairing: Asked
     witness: str | None = None
+    objective: Objective = "time"
 
 
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
@@ -233,6 +234,10 @@ def _create(
     )
     if arms is not unchanged:
         allocators = arms(allocators, programs.resolve(command))
+    if options.objective != "time" and asked is not None:
+        raise ReapError(
+            "--for does not go with --levels and --naive: they are about time", "leave it out", ExitCode.USAGE
+        )
     if options.witness and asked is not None:
         raise ReapError(
             "--witness does not go with --levels and --naive",
@@ -265,7 +270,9 @@ def _create(
             stdin=stdin is not None,
             witness=bool(options.witness),
             requests=options.requests,
-            pairing=options.pairing,
+            pairing=_pairing(options),
+            resident=fragmented is None,
+            objective=options.objective,
         ),
     )
     if asked is not None and asked.levels and spec.fragment is not None:
@@ -276,6 +283,15 @@ def _create(
         click.echo(missing, err=True)
     more = {PROFILE: encode(profile)} if profile is not None else {}
     return Folder.create(path, spec, stdin, more=more, force=force)
+
+
+def _pairing(options: Options) -> Asked:
+    """Runs whose memory over time is compared are made one after another unless the user says otherwise.
+
+    An allocator that returns memory after some seconds counts those in which a program waits for its core.
+    """
+    over_time = options.objective in ("settled", "mean")
+    return "sequential" if over_time and options.pairing == "auto" else options.pairing
 
 
 def _base_alone(name: str) -> tuple[list[Allocator], str]:

@@ -4,10 +4,21 @@ import enum
 import math
 
 from reap.compare import thresholds as at
-from reap.compare.analyse import beyond_noise, cpu, sound, times, to_control, too_short, trusted
+from reap.compare.analyse import (
+    beyond_noise,
+    compared,
+    cpu,
+    of_objective,
+    sound,
+    times,
+    to_control,
+    too_short,
+    trusted,
+    within_noise,
+)
 from reap.experiment.records import Comparison, Ratio, Side
 
-RESIDENT = ("late_resident", "mean_resident")
+RESIDENT = ("settled_resident", "mean_resident")
 """Those of resident memory over a run's time; what stays until late counts first."""
 
 
@@ -27,10 +38,12 @@ class Standing(enum.Enum):
 
 def standing(side: Side, comparison: Comparison) -> Standing:
     """What the comparison says of this allocator."""
-    if not trusted(side):
+    if not compared(side, comparison):
         return Standing.UNTRUSTED
     if side.itself:
         return Standing.NONE
+    if comparison.objective != "time":
+        return _standing_of_memory(side, comparison)
     if too_short(side, comparison):
         return Standing.SHORT
     if side.rounds < at.FEWEST_ROUNDS:
@@ -105,6 +118,34 @@ def standing_in_memory(side: Side, comparison: Comparison) -> Standing:
     return Standing.NONE if all(map(_cannot_matter, held)) else Standing.INCONCLUSIVE
 
 
+def _standing_of_memory(side: Side, comparison: Comparison) -> Standing:
+    """The same where memory is what is compared: a gain is as much as the user calls one."""
+    ratio = of_objective(side, comparison)
+    if side.rounds < at.FEWEST_ROUNDS or not sound(ratio):
+        return Standing.INCONCLUSIVE
+    if beyond_noise(ratio, comparison) and ratio.ratio.value <= 1 - comparison.worth:
+        return Standing.GAIN
+    return Standing.INCONCLUSIVE if ratio.verdict == "inconclusive" else Standing.NONE
+
+
+def hidden_by_peak(side: Side, comparison: Comparison) -> Ratio | None:
+    """The ratio of settled memory where it differs, by as much as is worth saying, and that of the peak not.
+
+    None where it does not differ, where the peak tells it, or where memory was not sampled.
+    """
+    settled, peak = side.ratios.get("settled_resident"), side.ratios.get("peak_resident")
+    if settled is None or peak is None or side.itself or not trusted(side) or side.rounds < at.FEWEST_ROUNDS:
+        return None
+    differs = (
+        settled.verdict in ("better", "worse")
+        and not within_noise(settled, comparison)
+        and abs(settled.ratio.value - 1) >= comparison.worth
+        and abs(settled.value - settled.baseline) >= at.SETTLED_BYTES
+    )
+    told = peak.verdict in ("better", "worse") and not within_noise(peak, comparison)
+    return settled if differs and not told else None
+
+
 def pays(side: Side, comparison: Comparison) -> bool:
     """Whether the gain in time is there and is worth what it costs in memory."""
     won = gain(side, comparison)
@@ -126,14 +167,14 @@ def pick(sides: list[Side], comparison: Comparison) -> Side | None:
 
 
 def rounds_needed(side: Side, comparison: Comparison) -> int | None:
-    """How many rounds of a new comparison would likely decide the CPU ratio; None beyond sense.
+    """How many rounds of a new comparison would likely decide what it is for; None beyond sense.
 
     An interval narrows with the square root of the rounds. It must exclude 1 (of a gain that to either run of
     the baseline), or a gain that matters, or lie within what is worth a change: whichever is nearest. A
     number of rounds that is given beforehand needs no wider intervals. The noise of a single run is taken to
     stay as it is.
     """
-    ratio = cpu(side).ratio
+    ratio = of_objective(side, comparison).ratio
     if ratio.low <= 0 or side.rounds < 1:
         return None
     half = math.log(ratio.high / ratio.low) / 2 / comparison.widening
@@ -141,7 +182,7 @@ def rounds_needed(side: Side, comparison: Comparison) -> int | None:
         return _LEAST_NEEDED
     change = math.log(ratio.value)
     certain = abs(change) / half
-    control = to_control(cpu(side), comparison)
+    control = to_control(of_objective(side, comparison), comparison)
     if change < 0 and control.low < control.high:
         certain = min(
             certain, -2 * comparison.widening * math.log(control.value) / math.log(control.high / control.low)

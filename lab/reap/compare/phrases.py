@@ -20,7 +20,7 @@ METRICS = {
     "latency_mean": "mean latency",
     "wall": "wall time",
     "peak_resident": "peak memory",
-    "late_resident": "memory late in the run",
+    "settled_resident": "settled memory",
     "mean_resident": "mean memory",
     "minor_faults": "minor page faults",
     "request_p50": "median request time",
@@ -128,6 +128,15 @@ def memory(side: Side) -> str:
     return f"peak memory is {change_with_interval(ratio.ratio)}: {sizes}"
 
 
+def settled(side: Side, ratio: Ratio) -> str:
+    """What this allocator does to settled memory, where its peak does not show it."""
+    peak = side.ratios["peak_resident"]
+    return (
+        f"settled memory is {change_with_interval(ratio.ratio)}: {instead(ratio)}; the peak does not show it "
+        f"({instead(peak)})"
+    )
+
+
 def latency(side: Side) -> str:
     """What this allocator does to latency or the time of marked requests, P99 where it is known; or empty."""
     names = ("latency_p99", "latency_p50", "latency_mean", "request_p99", "request_p50")
@@ -142,13 +151,21 @@ def latency(side: Side) -> str:
 
 def resident(side: Side) -> str:
     """What this allocator does to resident memory: late in its run, in the mean, at its peak; and to time."""
-    shown = ("late_resident", "mean_resident", "peak_resident", "cpu")
+    shown = ("settled_resident", "mean_resident", "peak_resident", "cpu")
     held = [side.ratios[metric] for metric in shown if metric in side.ratios]
     if not held or held[0].metric != shown[0]:
         return f"{side.allocator}: the program ended before its memory could be sampled"
     first, *others = held
     beside = [amount(each.ratio.value, METRICS[each.metric]) for each in others]
     return f"{effect(side, first)}: {instead(first)}; beside it {listed(beside)}"
+
+
+def beside(side: Side, metric: str) -> str:
+    """What this allocator does to peak memory and CPU time beside `metric`, the one of memory."""
+    times = cpu_time(side.ratios)
+    held = [side.ratios.get("peak_resident"), times]
+    said = [amount(each.ratio.value, METRICS[each.metric]) for each in held if each and each.metric != metric]
+    return f"beside it {listed(said)}" if said else ""
 
 
 def itself(side: Side, comparison: Comparison) -> str:

@@ -20,7 +20,10 @@ from reap.experiment.spec import Spec
 from reap.launch import price
 from reap.launch.host import quota
 
-SERVED = ("cpu", "cpu_per_request", "throughput", "peak_resident", "minor_faults", *LATENCY)
+SERVED = (
+    *("cpu", "cpu_per_request", "throughput", "peak_resident", "settled_resident", "mean_resident"),
+    *("minor_faults", *LATENCY),
+)
 """The metrics of a server under load."""
 
 
@@ -46,9 +49,12 @@ def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
             widening=runner.widening,
         )
 
+    def is_decided() -> bool:
+        return not folder.spec.all_rounds and analyse.decided(so_far())
+
     limit = quota.here()
     starter = ServerStarter(folder, folder.spec.server) if folder.spec.server else None
-    runner = Runner(folder, listener or Listener(), starter, is_decided=lambda: analyse.decided(so_far()))
+    runner = Runner(folder, listener or Listener(), starter, is_decided=is_decided)
     runner.run()
     return msgspec.structs.replace(
         so_far(),
@@ -105,6 +111,7 @@ def draw(
         baseline=_name_of_baseline(spec, probed),
         rounds=len(baseline),
         sides=sides,
+        objective=spec.objective,
         load=spec.server.load.command if spec.server else [],
         loads=spec.server.loads if spec.server else 0,
         due_per_second=latency.due_per_second(measured),

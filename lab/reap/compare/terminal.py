@@ -17,7 +17,7 @@ from reap.experiment.records import Comparison, Ratio, Side
 _MAIN = ("cpu_per_request", "cpu", "throughput", "wall", "peak_resident", "minor_faults")
 _USUAL = ("cpu", "wall", "peak_resident", "minor_faults")
 """Where nothing is known."""
-_RESIDENT = ("mean_resident", "late_resident")
+_RESIDENT = ("mean_resident", "settled_resident")
 _REQUESTS = ("request_p50", "request_p99", "request_p999", "request_rate")
 _STYLES = {"better": "green", "worse": "yellow", "equivalent": "cyan", "inconclusive": "dim"}
 

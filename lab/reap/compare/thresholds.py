@@ -34,3 +34,6 @@ MEMORY_WORTH_IT = 0.15
 
 MEMORY_WORTH_BYTES = 32 << 20
 """... and in bytes."""
+
+SETTLED_BYTES = 4 << 20
+"""The least difference in settled memory that is told where the peak does not show it."""

@@ -15,7 +15,7 @@ FOREST = (
     "latency_p99",
     "wall",
     "peak_resident",
-    "late_resident",
+    "settled_resident",
     "minor_faults",
     "request_p50",
     "request_p99",

@@ -8,6 +8,7 @@ from reap.base.text import printable
 from reap.compare import analyse, judge, pairings, phrases
 from reap.compare import thresholds as at
 from reap.compare.phrases import METRICS
+from reap.experiment.metrics import MEMORY
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.launch import price
 
@@ -23,6 +24,8 @@ DISTRUST = (
 REQUESTS = "Requests per second: higher is better."
 
 _FASTER, _SLOWER, _OPEN, _SHORT = "faster", "slower", "inconclusive", "too short"
+_LESS, _MORE = "less memory", "more memory"
+_BETTER = (_FASTER, _LESS)
 
 _NAMED = 3
 """Allocators in a headline."""
@@ -51,10 +54,13 @@ def headline(comparison: Comparison) -> str:
         return "nothing could be compared"
     if _SHORT in judged.values():
         return "the program is too short to compare allocators on it"
-    faster = [side.allocator for side in by_time(comparison) if judged.get(side.allocator) == _FASTER]
-    if faster:
-        names = faster if len(faster) <= _NAMED else [faster[0], f"{len(faster) - 1} others"]
-        return f"{listed(names)} {'is' if len(faster) == 1 else 'are'} faster than {base}"
+    better = [side.allocator for side in by_time(comparison) if judged.get(side.allocator) in _BETTER]
+    if better:
+        names = better if len(better) <= _NAMED else [better[0], f"{len(better) - 1} others"]
+        return f"{listed(names)} {_does(comparison, several=len(better) > 1)} than {base}"
+    if comparison.objective != "time":
+        is_open = any(outcome.startswith(_OPEN) for outcome in judged.values())
+        return _OPEN if is_open else f"none takes less {_objective_name(comparison)} than {base}"
     if saving := [side.allocator for side in comparison.sides if judge.saves_memory(side, comparison)]:
         return f"{saving[0]} takes less memory than {base}, and as much time"
     if any(outcome.startswith(_OPEN) for outcome in judged.values()):
@@ -65,20 +71,44 @@ def headline(comparison: Comparison) -> str:
     return f"{name} is slower than {base}" if outcome == _SLOWER else f"{name}: {outcome}"
 
 
+def _does(comparison: Comparison, *, several: bool) -> str:
+    if comparison.objective == "time":
+        return "are faster" if several else "is faster"
+    return f"{'take' if several else 'takes'} less {_objective_name(comparison)}"
+
+
+def _objective_name(comparison: Comparison) -> str:
+    return METRICS[MEMORY[comparison.objective]]
+
+
 def by_time(comparison: Comparison) -> list[Side]:
-    """The allocators or commands, that which takes the least time first; those without a result last."""
-    return sorted(comparison.sides, key=lambda side: _cpu(side) if analyse.trusted(side) else math.inf)
+    """The allocators or commands, that which takes the least time first; those without a result last.
+
+    By memory where that is what is compared.
+    """
+
+    def place(side: Side) -> float:
+        known = analyse.compared(side, comparison)
+        return analyse.of_objective(side, comparison).ratio.value if known else math.inf
+
+    return sorted(comparison.sides, key=place)
 
 
 def why(comparison: Comparison) -> str:
     """What the verdict rests on: the rounds, how they were paired, and their noise."""
     cpu = analyse.cpu_time(comparison.noise)
-    noise = phrases.noise(comparison, cpu.metric) if cpu else ""
+    metric = MEMORY.get(comparison.objective) or (cpu.metric if cpu else "")
+    noise = phrases.noise(comparison, metric)
     return f"{rounds(comparison)}, {_HOW[comparison.pairing.method]}{f'; {noise}' if noise else ''}."
 
 
 def conditions(comparison: Comparison) -> list[str]:
-    """What limits the verdict: that the program is too short, or that others used the machine meanwhile."""
+    """What limits the verdict: that the program is too short, or that others used the machine meanwhile.
+
+    Neither limits one on memory.
+    """
+    if comparison.objective != "time":
+        return []
     short = next((side for side in comparison.sides if analyse.too_short(side, comparison)), None)
     if short is not None:
         program = comparison.command[0].rpartition("/")[2]
@@ -137,22 +167,29 @@ def of_side(side: Side, comparison: Comparison) -> str:
     """The same of one of them."""
     standing = judge.standing(side, comparison)
     if standing is judge.Standing.UNTRUSTED:
-        return f"{side.allocator}: no result: {side.problem.rstrip('.') or trust(side, comparison)}."
+        unknown = "its memory could not be sampled" if analyse.trusted(side) else trust(side, comparison)
+        return f"{side.allocator}: no result: {side.problem.rstrip('.') or unknown}."
     if side.itself:
         return phrases.itself(side, comparison)
     if standing is judge.Standing.SHORT:
         said = f"{phrases.difference(side, analyse.cpu(side))}."
     else:
         said = f"{phrases.effect_in_units(side, _telling(side, comparison))}: {_outcome(side, comparison)}."
-    if standing is judge.Standing.GAIN or judge.saves_memory(side, comparison):
-        memory = phrases.memory(side)
-        said += f" {memory[:1].upper()}{memory[1:]}." if memory else ""
-    latency = phrases.latency(side)
-    return f"{said} {latency[:1].upper()}{latency[1:]}." if latency else said
+    more = []
+    if comparison.objective != "time":
+        more = [phrases.beside(side, MEMORY[comparison.objective])]
+    elif standing is judge.Standing.GAIN or judge.saves_memory(side, comparison):
+        more = [phrases.memory(side)]
+    hidden = judge.hidden_by_peak(side, comparison) if comparison.objective == "time" else None
+    more += [phrases.settled(side, hidden)] if hidden else []
+    more += [phrases.latency(side)]
+    return " ".join([said, *(f"{each[:1].upper()}{each[1:]}." for each in more if each)])
 
 
 def _telling(side: Side, comparison: Comparison) -> Ratio:
-    """The ratio of time that decides."""
+    """The ratio that decides: of time, or of memory where that is compared."""
+    if comparison.objective != "time":
+        return analyse.of_objective(side, comparison)
     standing, cpu = judge.standing(side, comparison), analyse.cpu(side)
     won = judge.gain(side, comparison) if standing is judge.Standing.GAIN else None
     return won or judge.slower_elsewhere(cpu, side, comparison.worth) or cpu
@@ -160,8 +197,9 @@ def _telling(side: Side, comparison: Comparison) -> Ratio:
 
 def _outcome(side: Side, comparison: Comparison) -> str:
     standing, ratio = judge.standing(side, comparison), _telling(side, comparison)
+    time = comparison.objective == "time"
     if standing is judge.Standing.GAIN:
-        return _FASTER
+        return _FASTER if time else _LESS
     if standing is judge.Standing.SHORT:
         return _SHORT
     if side.rounds < at.FEWEST_ROUNDS:
@@ -171,7 +209,7 @@ def _outcome(side: Side, comparison: Comparison) -> str:
     if ratio.verdict != "inconclusive" and analyse.within_noise(ratio, comparison):
         return "within the noise"
     if ratio.ratio.low > 1:
-        return _SLOWER
+        return _SLOWER if time else _MORE
     if standing is judge.Standing.NONE:
         return "no gain worth having"
     return _OPEN

@@ -149,6 +149,7 @@ def spec_of(plan: Plan, first: Spec, budget: float) -> Spec:
         reserved=0.0,
         pairing="sequential" if plan.resident else first.pairing,
         resident=plan.resident or first.resident,
+        all_rounds=plan.resident,
         witness="",
     )
 

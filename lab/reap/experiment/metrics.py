@@ -27,7 +27,7 @@ class Metric(Record):
     in_turns: bool = False
     """Whether it says something of runs that took turns, too, as far as they do not wait."""
     resident: bool = False
-    """Whether resident memory must have been looked at over a run's time for it to be known."""
+    """Whether memory must have been sampled over a run's time for it to be known."""
     requests: int = 0
     """How many requests a run must have marked for it to be known; 0: every run has it."""
     served: bool = False
@@ -154,13 +154,16 @@ _RESIDENT = (
         resident=True,
     ),
     Metric(
-        name="late_resident",
+        name="settled_resident",
         unit="bytes",
         quantum=4096,
-        of=lambda outcome: outcome.late_resident or 0,
+        of=lambda outcome: outcome.settled_resident or 0,
         resident=True,
     ),
 )
+
+MEMORY = {"settled": "settled_resident", "mean": "mean_resident", "peak": "peak_resident"}
+"""The metrics of the objectives that are memory."""
 
 METRICS = (*_USUAL, *_SERVED, *_LATENCY, *_RESIDENT, *_REQUESTS)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from reap.base.errors import ReapError
+from reap.base.errors import ExitCode, ReapError
 from reap.base.text import signal_name
 from reap.experiment import naming
 from reap.experiment.folder import Folder
@@ -106,7 +106,7 @@ class Once:
         return run
 
     def require_sound(self, outcome: Outcome) -> None:
-        """Throws ReapError where the program itself does not end: there is nothing to compare with."""
+        """Throws ReapError where the program does not end, or too soon: nothing can be compared with it."""
         name = self._spec.program.command[0]
         if outcome.timed_out:
             launch = alone(self._folder)
@@ -126,6 +126,13 @@ class Once:
                 f"{name} was ended by {signal_name(outcome.signal)}, without any change of allocator{said}",
                 "make it run by itself first",
                 outcome.status,
+            )
+        wanted = {self._spec.objective, *(self._spec.tune.objectives if self._spec.tune else [])}
+        if wanted & {"settled", "mean"} and outcome.settled_resident is None:
+            raise ReapError(
+                f"{name} ended before its memory could be sampled",
+                "give it more work, or compare its peak: --for peak, or with `reap tune` --for memory",
+                ExitCode.FAILED,
             )
 
     @contextlib.contextmanager

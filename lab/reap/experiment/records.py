@@ -19,6 +19,8 @@ Asked = Literal["auto", "simultaneous", "sliced", "sequential"]
 
 
 Witnessed = Literal["", "counters", "callgrind"]
+Objective = Literal["time", "settled", "mean", "peak"]
+"""What a comparison is to decide: time, or memory settled, in the mean or at its peak."""
 
 
 class Pairing(Record):
@@ -158,8 +160,8 @@ class Ratio(Record):
     """`cpu`, `wall`, `peak_resident`, `minor_faults`, `major_faults`, `voluntary_switches` or
     `involuntary_switches`; of a server whose requests are counted `cpu_per_request` and, if servers ran one
     after another, `throughput`, and of a load at a fixed rate `latency_mean`, `latency_p50`, `latency_p99`
-    and `latency_p999` as far as it reports them; where memory was looked at over time `mean_resident` and
-    `late_resident`; of a program that marks its requests `request_p50`, `request_p99`, `request_p999` and
+    and `latency_p999` as far as it reports them; where memory was sampled over time `mean_resident` and
+    `settled_resident`; of a program that marks its requests `request_p50`, `request_p99`, `request_p999` and
     `request_rate`, too, as far as it marks enough of them."""
     unit: str
     """`s`, `bytes`, `count` or `per_second`."""
@@ -258,6 +260,8 @@ class Comparison(InRounds, frozen=True, kw_only=True):
     needed_budget: float = 0.0
     """Seconds that two rounds take, where the budget was too short for them."""
     pairing: Pairing = Pairing()
+    objective: Objective = "time"
+    """What the verdict is on."""
     load: list[str] = []
     """The command that loads the server; empty where the program is none, and ends by itself."""
     loads: int = 0

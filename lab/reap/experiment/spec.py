@@ -10,6 +10,7 @@ from reap.base.files import digest_of
 from reap.base.records import Record
 from reap.experiment.littering import litter_of
 from reap.experiment.records import Asked, HugePages, Witnessed
+from reap.experiment.records import Objective as Compared
 from reap.experiment.sequential import WORTH
 from reap.launch.litter.level import Level
 from reap.launch.litter.records import DEFAULT_SEED, Litter, Order
@@ -162,7 +163,11 @@ class Spec(Record):
     requests: bool = False
     """Whether its marked requests are what was asked for: it is an error if it marks none."""
     resident: bool = False
-    """Whether resident memory is looked at over each run's time."""
+    """Whether memory is sampled over each run's time."""
+    objective: Compared = "time"
+    """What is compared and decides when rounds stop."""
+    all_rounds: bool = False
+    """Whether no round is left out once all is decided."""
     against: list[Variant] = []
     """Other commands to compare the program with, in place of allocators."""
     scanned: bool = False

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ExitCode, ReapError
-from reap.experiment.records import Asked, Witnessed
+from reap.experiment.records import Asked, Objective, Witnessed
 from reap.experiment.sequential import WORTH
 from reap.experiment.spec import COUNTERS, SEED, Fragment, Spec, Tune, Variant, state_of
 from reap.launch import program as programs
@@ -85,6 +85,7 @@ class Conditions:
     """Whether instructions are counted, too, in a run of each arm."""
     requests: bool = False
     resident: bool = False
+    objective: Objective = "time"
 
 
 USUAL = Conditions()

@@ -45,7 +45,7 @@ class Launch(Record):
     requests: bool = False
     """Time the requests that it marks (reap/mark.h, `reap.mark`): about 100 ns of CPU time for each."""
     resident: bool = False
-    """Look at its resident memory over its time, from outside. Not for a run that is sampled or counted."""
+    """Sample its memory over its time, from outside. Not for a run that is sampled or counted."""
     private: Private | None = None
     """What it gets a view of for itself."""
     options: list[str] = []
@@ -145,11 +145,10 @@ class Outcome(Record):
     voluntary_switches: int = 0
     involuntary_switches: int = 0
     mean_resident: int | None = None
-    """If requested: mean resident memory over time of the program and its children together. None where it
-    was not requested, or the program ended before the first snapshot."""
-    late_resident: int | None = None
-    """The median of the snapshots in the second half of its time: what it frees at its very end is not in
-    it."""
+    """If requested: mean memory over time (PSS) of the program and its children together. None where it was
+    not requested, or the program ended before the first sample."""
+    settled_resident: int | None = None
+    """The same settled: the time-weighted median over the second half of the run (`process.settled`)."""
     stdout_bytes: int = 0
     """Bytes that the program wrote, when its output was captured."""
     stdout_digest: str = ""

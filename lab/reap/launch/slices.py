@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from reap.launch import freezer, native_files
-from reap.launch.process import smaps
+from reap.launch.process import settled, smaps
 
 Near = tuple[str, ...]
 """Programs of equal words take turns one after another, and so do those of equal first words."""
@@ -77,8 +77,8 @@ def take_turns(
     enough: Callable[[], bool] = lambda: False,
     turn: Turn = TURN,
     near: Sequence[Near] = (),
-) -> list[int]:
-    """Has the programs of these launchers take turns until all have ended; how long each one's were, in ns.
+) -> list[list[settled.Interval]]:
+    """Has the programs of these launchers take turns until all have ended; when each one had its turns.
 
     All have a turn before one has its next, in random order, but for what is `near`, as many words for each.
     `beside` are launchers, by those of `launchers`, whose programs run in the turns of these. It ends as soon
@@ -86,7 +86,7 @@ def take_turns(
     """
     draw = random.Random()  # noqa: S311 - no secret
     own = {process.pid: [process.pid, *filter(None, [beside.get(process.pid)])] for process in launchers}
-    ran = dict.fromkeys(own, 0)
+    ran: dict[int, list[settled.Interval]] = {launcher: [] for launcher in own}
     words = dict(zip(own, near or [()] * len(own), strict=True))
     for launcher in own:
         _await_program(launcher)
@@ -106,7 +106,7 @@ def take_turns(
                     elif len(left) > 1:
                         stopped.add(launcher)
                         stoppers[launcher].stop()
-                    ran[launcher] += time.monotonic_ns() - begun
+                    ran[launcher].append((begun, time.monotonic_ns()))
         finally:
             for launcher in left:
                 stoppers[launcher].go_on()

@@ -15,6 +15,8 @@ import msgspec
 
 from reap.base.errors import ExitCode, ReapError
 from reap.launch import native_files, preloads, price, probe, requests
+from reap.launch.process import resident
+from reap.launch.process.settled import Interval
 from reap.launch.records import Ahead, Launch, Outcome
 
 _PATIENCE = 2.0
@@ -69,6 +71,7 @@ class Prepared:
     def __init__(self, launch: Launch, scratch: Path) -> None:
         self.launch = launch
         self._sink, self._marked = scratch / "probe", scratch / "requests"
+        self._samples = scratch / "resident"
         if launch.probe:
             self._sink.touch()
         if launch.requests:
@@ -83,13 +86,21 @@ class Prepared:
         """What was spent so far on memory ahead of the program, under a preload that does so."""
         return price.total((self._price and price.read(self._price)) or [])
 
-    def outcome(self, text: bytes) -> Outcome:
-        """What came of it, from the launcher's result. Throws ReapError if the program was not executed."""
+    def outcome(self, text: bytes, turns: Sequence[Interval] = ()) -> Outcome:
+        """What came of it, from the launcher's result; where it took turns, its time is that of these.
+
+        Throws ReapError if the program was not executed.
+        """
         outcome = _decode(self.launch, text)
+        if self.launch.resident:
+            seen = resident.read(self._samples, outcome.wall_ns, turns)
+            outcome = msgspec.structs.replace(outcome, **seen)
         if self.launch.requests:
             outcome = msgspec.structs.replace(outcome, requests=requests.read(self._marked))
         if self._price is not None:
             outcome = price.net(outcome, self._price)
+        if turns:
+            outcome = msgspec.structs.replace(outcome, wall_ns=sum(end - begin for begin, end in turns))
         if not self.launch.probe:
             return outcome
         heap = probe.read(self._sink)
@@ -105,7 +116,7 @@ def _command(
         command.append("--capture")
         command += ["--keep", str(Path(launch.keep).absolute())] if launch.keep else []
     if launch.resident:
-        command.append("--resident")
+        command += ["--resident", str(scratch / "resident")]
     if launch.stdin:
         command += ["--stdin", str(Path(launch.stdin).absolute())]
     if launch.timeout is not None:

@@ -22,6 +22,7 @@ import msgspec
 
 from reap.base.errors import ReapError
 from reap.launch import slices, spawn
+from reap.launch.process.settled import Interval
 from reap.launch.records import Launch, Outcome
 
 
@@ -50,7 +51,7 @@ def run(
         gate.open(len(waiting))
         if core is None:
             ran = slices.take_turns([each.launcher.process for each in waiting], turn=turn, near=near)
-            return [_in_turns(each.outcome(), wall_ns) for each, wall_ns in zip(waiting, ran, strict=True)]
+            return [each.outcome(turns) for each, turns in zip(waiting, ran, strict=True)]
         if not any(restart):
             return [each.outcome() for each in waiting]
         restarted = [
@@ -60,19 +61,15 @@ def run(
         return _with_restarts(waiting, restarted, stack)
 
 
-def _in_turns(outcome: Outcome, wall_ns: int) -> Outcome:
-    return msgspec.structs.replace(outcome, wall_ns=wall_ns)
-
-
 class _Running(NamedTuple):
     """A run behind its launcher."""
 
     prepared: spawn.Prepared
     launcher: spawn.Launcher
 
-    def outcome(self) -> Outcome:
-        """When it has ended: what came of it."""
-        return self.prepared.outcome(self.launcher.result())
+    def outcome(self, turns: Sequence[Interval] = ()) -> Outcome:
+        """When it has ended: what came of it; of one that took turns, in these."""
+        return self.prepared.outcome(self.launcher.result(), turns)
 
 
 @contextlib.contextmanager

@@ -113,6 +113,8 @@ class Running:
             wall_ns=sum(each.wall_ns for each in self._loads),
             user_ns=sum(each.cpu_ns for each in self._loads),
             peak_resident=outcome.peak_resident,
+            mean_resident=outcome.mean_resident,
+            settled_resident=outcome.settled_resident,
             minor_faults=self._minor_faults,
             major_faults=self._major_faults,
             loads=self._loads,

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import click
 
 from reap.allocators import catalog
-from reap.allocators.knobs import Objective
+from reap.allocators.knobs import MEMORY, Objective
 from reap.allocators.records import Allocator
 from reap.answer import files
 from reap.answer.records import Answer
@@ -37,7 +37,8 @@ _OWN = ("allocator", "objectives", "timeout", "prepare", "cleanup", "output", *s
     "objectives",
     multiple=True,
     type=click.Choice(get_args(Objective)),
-    help="What to minimise. [default: cpu, memory, and the tail latency of marked requests]",
+    help="What to minimise; of memory its peak (memory), or settled (median of the second half of the run), "
+    "or in the mean over time. [default: cpu, memory, and the tail latency of marked requests]",
 )
 @click.option(
     "-a", "--allocator", default="glibc", show_default=True, help="Whose settings: a name, or NAME=/path."
@@ -78,6 +79,7 @@ def tune(
 
     \b
         reap tune -- ./server --selftest
+        reap tune --for settled -- ./server --selftest
         reap tune --for memory --allocator jemalloc -- python3 script.py
     """  # noqa: D301 - click wants the character itself
     reporting.refuse_existing(json_file, html_file, force=force, made=options["output"])
@@ -145,7 +147,10 @@ def _opened(
         return folder
     (chosen,) = _one(allocator)
     stdin = spooled() if server is None else None
-    conditions = Conditions(stdin=stdin is not None, pairing="auto", **given)
+    over_time = {"settled", "mean"} & set(objectives) and set(objectives) <= set(MEMORY)
+    conditions = Conditions(
+        stdin=stdin is not None, pairing="sequential" if over_time else "auto", resident=True, **given
+    )
     spec = specify_search(list(command), chosen, objectives, runs, conditions=conditions, server=server)
     return Folder.create(output or experiments.new_folder(list(command)), spec, stdin, force=force)
 

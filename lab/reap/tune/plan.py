@@ -9,7 +9,7 @@ many is biased: only those last rounds, which had no part in choosing it, say wh
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from reap.allocators.knobs import Objective
+from reap.allocators.knobs import MEMORY, Objective
 from reap.experiment.spec import Option
 from reap.experiment.statistics import LEVEL
 from reap.tune.records import LEAST_GAIN, Look
@@ -122,7 +122,7 @@ def choice(
         return None
     reach = max(LEAST_GAIN, min(unrest[what], _MOST_UNREST), -best * _AS_GOOD)
     near = [each for each in tried if score(each.name, what) <= best + reach]
-    other: Objective = "cpu" if what == "memory" else "memory"
+    other: Objective = "cpu" if what in MEMORY else "memory"
 
     def cost(option: Option) -> float:
         more = score(option.name, other)

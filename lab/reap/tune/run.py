@@ -13,7 +13,7 @@ from reap.compare.analyse import PER_REQUEST, others
 from reap.compare.thresholds import TOO_SHORT
 from reap.experiment import pairing, schedule, sequential
 from reap.experiment.folder import Folder
-from reap.experiment.metrics import named
+from reap.experiment.metrics import MEMORY, named
 from reap.experiment.once import Once
 from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.runner import Listener, stoppable
@@ -59,7 +59,13 @@ class _Search:
         self._rounds = Rounds(self._spec.timeout, family.complaint)
         self._tried: dict[str, Option] = {}
         self._objectives = list(self._tune.objectives)
-        self._metrics: dict[Objective, str] = {"cpu": "cpu", "tail": "wall", "memory": "peak_resident"}
+        self._metrics: dict[Objective, str] = {
+            "cpu": "cpu",
+            "tail": "wall",
+            "memory": MEMORY["peak"],
+            "settled": MEMORY["settled"],
+            "mean": MEMORY["mean"],
+        }
         self._folder = folder
         self._pairing = Pairing()
         self._decided, self._widening, self._short = False, 1.0, False

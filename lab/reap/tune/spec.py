@@ -72,7 +72,7 @@ def _search(allocator: Allocator, program: Program, objectives: Sequence[Objecti
         option, why = _option(allocator, setting, program.loader)
         if option is None:
             notes.append(f"{setting.name}: {why}")
-        elif set(setting.may) & set(objectives):
+        elif set(option.may) & set(objectives):
             options.append(option)
     variants, bound, missing = _bindings(program.command, objectives)
     options += bound
@@ -127,7 +127,7 @@ def _option(allocator: Allocator, setting: Setting, loader: str) -> tuple[Option
             name=setting.name,
             about=setting.about,
             words=words,
-            may=setting.may,
+            may=knobs.may(setting.may),
             sign=setting.sign,
             needs=setting.needs,
             milder=[each for each in milder if each],
@@ -155,4 +155,4 @@ def _milder(allocator: Allocator, milder: Milder, setting: Setting, loader: str)
     words, _ = knobs.known_form(allocator, milder, loader=loader)
     if words is None:
         return None
-    return Option(name=milder.name, about=milder.about, words=words, may=setting.may)
+    return Option(name=milder.name, about=milder.about, words=words, may=knobs.may(setting.may))

@@ -11,7 +11,7 @@ TRIED = (
     "best of many benefits from chance; only the confirmation shows what it gains."
 )
 
-_BESIDE = ("cpu_per_request", "cpu", "wall", "peak_resident")
+_BESIDE = ("cpu_per_request", "cpu", "wall", "settled_resident", "peak_resident")
 
 
 def title(tuned: Tuned) -> str:

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 #include "proc/tasks.h"
@@ -15,22 +16,30 @@ namespace {
 constexpr int max_depth = 16;
 constexpr int max_threads = 16;
 
-Resident operator+(const Resident &a, const Resident &b) {
-    return {a.bytes + b.bytes, a.anonymous + b.anonymous};
-}
-
-Resident descendants(pid_t pid, int depth) {
-    if (depth >= max_depth) return {};
-    Resident sum;
+/// Calls `visit(pid)` for each living descendant of a process.
+template <class Visit>
+void for_each_descendant(pid_t pid, int depth, const Visit &visit) {
+    if (depth >= max_depth) return;
     int count = 0;
     for_each_thread(pid, [&](pid_t thread) {
         if (count++ >= max_threads) return;
         for_each_child(pid, thread, [&](pid_t child) {
-            sum = sum + own_resident_memory(child) + descendants(child, depth + 1);
+            visit(child);
+            for_each_descendant(child, depth + 1, visit);
             return true;
         });
     });
-    return sum;
+}
+
+/// The figure of the line `Pss:`, which /proc/PID/smaps_rollup has in kilobytes.
+std::uint64_t own_proportional_memory(pid_t pid) {
+    char path[64];
+    char text[1024];
+    std::snprintf(path, sizeof path, "/proc/%d/smaps_rollup", static_cast<int>(pid));
+    read_text(path, text, sizeof text);
+    const char *line = std::strstr(text, "\nPss:");
+    if (line == nullptr) return own_resident_memory(pid).bytes;
+    return std::strtoull(line + std::strlen("\nPss:"), nullptr, 10) * 1024;
 }
 
 } // namespace
@@ -49,6 +58,19 @@ Resident own_resident_memory(pid_t pid) {
     return {pages * page, pages > shared ? (pages - shared) * page : 0};
 }
 
-Resident resident_memory(pid_t root) { return descendants(root, 0); }
+Resident resident_memory(pid_t root) {
+    Resident sum;
+    for_each_descendant(root, 0, [&](pid_t pid) {
+        const Resident own = own_resident_memory(pid);
+        sum = {sum.bytes + own.bytes, sum.anonymous + own.anonymous};
+    });
+    return sum;
+}
+
+std::uint64_t proportional_memory(pid_t root) {
+    std::uint64_t sum = 0;
+    for_each_descendant(root, 0, [&](pid_t pid) { sum += own_proportional_memory(pid); });
+    return sum;
+}
 
 } // namespace reap::spawn

@@ -20,6 +20,10 @@ struct Resident {
 /// once for each. A few microseconds per process.
 Resident resident_memory(pid_t root);
 
+/// The same, where a page that several processes map counts once in all of them: their proportional set size.
+/// Of a process that may not be read so (another user's) its resident memory. The kernel walks all pages.
+std::uint64_t proportional_memory(pid_t root);
+
 /// Of one process.
 Resident own_resident_memory(pid_t pid);
 

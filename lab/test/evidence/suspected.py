@@ -36,6 +36,6 @@ def setting(name: str, cpu: float = 1.0, half: float = 0.01, **changes: Any) -> 
 
 def resident(side: Side, late: float, half: float = 0.01) -> Side:
     """The same arm, with so much of the memory late in the run."""
-    metrics = ("late_resident", "mean_resident")
+    metrics = ("settled_resident", "mean_resident")
     seen = {metric: ratio_of(metric, late, half, baseline=180 * MIB) for metric in metrics}
     return msgspec.structs.replace(side, ratios={**side.ratios, **seen})
