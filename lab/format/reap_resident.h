@@ -19,6 +19,10 @@
 /* The environment variable: the interval in microseconds, a colon, the folder (an absolute path). */
 #define REAP_RESIDENT_ENV "REAP_RESIDENT"
 
+/* Instead: microseconds until glibc is to return its free pages, a colon, microseconds between further times
+ * or 0 for once. Writes no file. */
+#define REAP_RESIDENT_TRIM_ENV "REAP_TRIM"
+
 /* Whose statistics `values` are. */
 enum reap_resident_kind {
     REAP_RESIDENT_NONE = 0,     /* the allocator has no known statistics */

@@ -102,6 +102,7 @@ void bind_litter(nb::module_ &m) {
 
 void bind_resident(nb::module_ &m) {
     m.attr("RESIDENT_ENV") = REAP_RESIDENT_ENV;
+    m.attr("RESIDENT_TRIM_ENV") = REAP_RESIDENT_TRIM_ENV;
     nb::class_<reap_resident_walk>(m, "ResidentWalk", "What the chunks of a heap of glibc are.")
         .def_ro("stamp", &reap_resident_walk::stamp)
         .def_ro("begin", &reap_resident_walk::begin)

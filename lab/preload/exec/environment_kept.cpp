@@ -23,6 +23,7 @@ constexpr const char *kVariables[] = {REAP_TRACE_ENV "=",
                                       REAP_SOCKET_ENV "=",
                                       REAP_REQUESTS_ENV "=",
                                       REAP_RESIDENT_ENV "=",
+                                      REAP_RESIDENT_TRIM_ENV "=",
                                       "REAP_PROBE=",
                                       kLast,
                                       kList};

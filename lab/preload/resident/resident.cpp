@@ -1,7 +1,8 @@
 /* libreap-resident.so: polls the statistics of a process's allocator.
  *
- * A thread of its own reads them at an interval and writes them to a mapped file (see reap_resident.h). It
- * does not change the program's behaviour:
+ * A thread of its own reads them at an interval and writes them to a mapped file (see reap_resident.h). With
+ * REAP_RESIDENT_TRIM_ENV it has glibc return its free pages instead, and reads and writes nothing. It does
+ * not change the program's behaviour:
  *
  * - every signal is blocked in the thread;
  * - the thread is ended while glibc changes the user or group of all threads: it lacks the capabilities that
@@ -34,6 +35,7 @@
 #include <gnu/libc-version.h>
 #include <grp.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -70,6 +72,7 @@ constinit Heaps heaps;
 constinit MappedBlocks mapped_blocks;
 Linked linked;
 uint64_t interval;
+uint64_t first_trim; // nanoseconds of the clock
 pthread_t thread;
 uint32_t poller; // the kernel's number of that thread
 void *thread_stack;
@@ -191,6 +194,21 @@ void *poll_allocator(void *passed) {
     return nullptr;
 }
 
+// Returns free pages of glibc's heaps once, or at the interval where there is one.
+void *trim_heaps(void *) {
+    poller = thread_id();
+    for (uint64_t next = first_trim; next != 0;) {
+        const uint64_t at = now();
+        if (at < next && !sleep_for(next - at)) break;
+        malloc_trim(0); // takes the locks of the arenas, which glibc holds while it forks
+        first_trim = next = interval != 0 ? now() + interval : 0;
+    }
+    __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
+    return nullptr;
+}
+
+void *(*body)(void *) = poll_allocator;
+
 reap_resident *map_file(const char *path) noexcept {
     const long descriptor =
         syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
@@ -246,14 +264,30 @@ bool start_thread(MappedBlocks *opens) noexcept {
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, thread_stack, stack_bytes);
     pthread_sigmask(SIG_SETMASK, &all, &before); // libc keeps the signal that setuid() needs unblocked
-    const int error = pthread_create(&thread, &attributes, poll_allocator, opens);
+    const int error = pthread_create(&thread, &attributes, body, opens);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     return error == 0;
 }
 
+// FIRST:INTERVAL in microseconds; without an interval it trims once.
+void start_trimming(const char *text) noexcept {
+    char *rest = nullptr;
+    first_trim = now() + strtoull(text, &rest, 10) * 1000;
+    interval = *rest == ':' ? strtoull(rest + 1, nullptr, 10) * 1000 : 0;
+    file = static_cast<reap_resident *>(map_private(sizeof *file));
+    if (file == nullptr) return;
+    body = trim_heaps;
+    owner = getpid();
+    if (!start_thread(nullptr)) file->stopped = 1;
+}
+
 [[gnu::constructor]] void start() {
     const ErrnoGuard keep;
+    if (const char *trim = getenv(REAP_RESIDENT_TRIM_ENV); trim != nullptr) {
+        start_trimming(trim);
+        return;
+    }
     const char *text = getenv(REAP_RESIDENT_ENV);
     if (text == nullptr) return;
     char *folder = nullptr;

@@ -40,6 +40,10 @@ class Allocator(Record):
     """The package's; the allocator's own, where built from a crate; Reap's, of what comes with it."""
     environment: dict[str, str] = {}
     """Variables that change its settings; so the same allocator may be listed twice."""
+    preloads: list[str] = []
+    """Objects of Reap's that are loaded before it, as those that act on the program's memory."""
+    options: list[str] = []
+    """Further options of the launcher."""
     notes: list[str] = []
     """What a reader must know: the functions that it lacks."""
 

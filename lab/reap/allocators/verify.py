@@ -30,12 +30,12 @@ def judge(
 ) -> Verification:
     """Compares what the probe saw with what was asked for. The first executable is the program's own.
 
-    Where variables alone are set, or commands are compared and not allocators (`replaces` is False), nothing
-    is to be replaced: any allocator may serve malloc, one in the program too. Where the program's own stands
-    `aside` for it, the run would have failed otherwise: the probe cannot see that. `started` is the file that
-    was executed: a program that it is a link to has its name.
+    Where variables or options alone are set, or commands are compared and not allocators (`replaces` is
+    False), nothing is to be replaced: any allocator may serve malloc, one in the program too. Where the
+    program's own stands `aside` for it, the run would have failed otherwise: the probe cannot see that.
+    `started` is the file that was executed: a program that it is a link to has its name.
     """
-    if aside or (not allocator.library and (allocator.environment or not replaces)):
+    if aside or (not allocator.library and (allocator.environment or allocator.options or not replaces)):
         served = next(iter(heap.values()), {})
         return Verification(verified=True, provider=(aside and allocator.library) or served.get(MALLOC, ""))
     if not heap:

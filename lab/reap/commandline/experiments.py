@@ -91,7 +91,8 @@ def reopened(verb: str, path: Path, command: list[str], given: set[str]) -> Fold
         )
     folder = Folder.resume(path)
     program = folder.spec.program.command
-    if (verb == "tune") != (folder.spec.verb == "tune"):
+    own = {"tune", "rss"}
+    if verb != folder.spec.verb and {verb, folder.spec.verb} & own:
         folder.close()
         raise ReapError(
             f"{path} is no experiment of `reap {verb}`",

@@ -124,6 +124,15 @@ class Tune(Record):
     """Settings that cannot be tried here, and why."""
 
 
+class Remedied(Record):
+    """What an experiment has that tries remedies for memory, beside its arms."""
+
+    most: int
+    """Runs in all."""
+    left: dict[str, str]
+    """Remedies that are not tried, by name, and why."""
+
+
 class Spec(Record):
     """One program under several allocators."""
 
@@ -178,6 +187,8 @@ class Spec(Record):
     """For an experiment on fragmented heaps."""
     tune: Tune | None = None
     """For a search for an allocator's settings."""
+    remedied: Remedied | None = None
+    """For a trial of remedies for memory."""
 
     @property
     def sequential(self) -> bool:
@@ -187,6 +198,8 @@ class Spec(Record):
     @property
     def verb(self) -> str:
         """The verb that goes on with the experiment."""
+        if self.remedied:
+            return "rss"
         return "tune" if self.tune else "compare"
 
     @property

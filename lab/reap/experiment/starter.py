@@ -110,6 +110,7 @@ class Starter:
             argv=variant.program.command,
             program=variant.program.path,
             directory=variant.directory or self._spec.directory,
+            preloads=self._allocators[cell.allocator].preloads,
             allocator=self._allocators[cell.allocator].library,
             environment={
                 **cell.environment,
@@ -121,6 +122,7 @@ class Starter:
             probe=probe,
             requests=requests.timed(self._folder.runs, cell, warmup=probe),
             resident=self._spec.resident,
+            options=self._allocators[cell.allocator].options,
         )
         if cell.huge_pages == "off":
             launch = msgspec.structs.replace(launch, options=[*launch.options, "--no-huge-pages"])

@@ -38,6 +38,20 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 )
 @click.option("--timeout", type=_SECONDS, help="Seconds until CMD is stopped.")
 @click.option(
+    "--try",
+    "tries",
+    is_flag=True,
+    help="Run CMD again with each remedy, and measure what it gives in settled memory and costs in CPU time.",
+)
+@click.option(
+    "--budget", type=_SECONDS, help="With --try: seconds for all runs together. [default: about a minute]"
+)
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With --try: resume the trials in this folder; CMD may be omitted.",
+)
+@click.option(
     "-o",
     "--output",
     type=_PATH,
@@ -61,6 +75,9 @@ def rss(
     allocator: str,
     record: Path | None,
     timeout: float | None,
+    tries: bool,
+    budget: float | None,
+    resume: Path | None,
     output: Path | None,
     json_file: Path | None,
     html_file: Path | None,
@@ -79,17 +96,28 @@ def rss(
     memory in the heap. With --server the process of the server that uses the most CPU time is observed, while
     --load runs again and again.
 
+    With --try CMD runs again with each remedy that applies to it. Those that give most run in paired rounds,
+    with 95 % confidence intervals; what was not tried is listed. CMD should do the same work on each run, and
+    last until its memory has settled.
+
     Exits with CMD's own status.
 
     \b
         reap rss -- ./server --selftest
+        reap rss --try -- ./server --selftest
         reap rss --pid 4711 --seconds 60
     """  # noqa: D301 - click wants the character itself
     from reap.base.errors import ExitCode, ReapError
     from reap.commandline import reporting
     from reap.rss import run as watching
     from reap.rss import steps
+    from reap.rss.trials import steps as trying
 
+    _require_try(tries=tries, budget=budget, resume=resume, pid=pid, record=record)
+    if resume is not None:
+        reporting.refuse_existing(json_file, html_file, force=force)
+        steps.finish_trials(trying.resumed(resume, command), json_file, html_file, force=force)
+        return ExitCode.OK
     given["command"] = command
     server = servers.asked(context, given)
     command = given["command"]
@@ -103,6 +131,12 @@ def rss(
         raise ReapError("a running process cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
     if server is not None and record is not None:
         raise ReapError("a server under load cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
+    if server is not None and tries:
+        raise ReapError(
+            "--try does not go with --server",
+            "reap compare --for settled --server compares allocators under load",
+            ExitCode.USAGE,
+        )
     if pid is None and server is None and seconds is not None:
         raise ReapError(
             "--seconds requires --pid or --server; CMD ends by itself", "use --timeout", ExitCode.USAGE
@@ -125,9 +159,38 @@ def rss(
         )
         steps.finish([observed], path, json_file, html_file, force=force, command=[], after=again)
         return ExitCode.OK
+    elif tries:
+        return steps.tried(
+            list(command),
+            allocator,
+            path,
+            interval,
+            timeout,
+            budget,
+            json_file,
+            html_file,
+            ask=ask,
+            force=force,
+        )
     else:
         program, launch = steps.prepare(list(command), allocator, timeout, interval)
         with watching.rows(path, force=force) as file:
             found, status = steps.run(program, launch, interval, file, ask=ask, recording=record, force=force)
     steps.finish(found, path, json_file, html_file, force=force, command=list(command))
     return status
+
+
+def _require_try(
+    *, tries: bool, budget: float | None, resume: Path | None, pid: int | None, record: Path | None
+) -> None:
+    """Throws ReapError for options that do not go with --try, or that require it."""
+    from reap.base.errors import ExitCode, ReapError
+
+    if not tries and (budget is not None or resume is not None):
+        raise ReapError("--budget and --resume require --try", "reap rss --try -- CMD", ExitCode.USAGE)
+    if tries and (pid is not None or record is not None):
+        raise ReapError(
+            f"--try runs CMD again and does not go with {'--pid' if pid is not None else '--record'}",
+            "reap rss --try -- CMD",
+            ExitCode.USAGE,
+        )

@@ -7,7 +7,7 @@ from reap.rss.records import Residence
 
 
 def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str]) -> list[str]:
-    """See more, try the remedy, or find out who allocates.
+    """See more, try the remedies, or find out who allocates.
 
     `command` is what was run, which may have begun the process; none for a process that ran already.
     """
@@ -17,13 +17,9 @@ def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str
         return ["reap", "rss", "--", *residence.command]
     if not residence.allocator and not residence.last.said:
         return ["reap", "rss", "--html", "rss.html", "--", *command]
-    for remedy in verdict.remedies:
-        under = remedy.allocator or residence.allocator
-        if not remedy.allocator and not remedy.environment:
-            continue
-        setting = [f"{name}={value}" for name, value in remedy.environment.items()]
-        chosen = ["--allocator", under] if under not in {"", "glibc"} else []
-        return [*(["env", *setting] if setting else []), "reap", "rss", *chosen, "--", *command]
+    if verdict.remedies:
+        chosen = ["--allocator", residence.allocator] if residence.allocator != "glibc" else []
+        return ["reap", "rss", "--try", *chosen, "--", *command]
     if verdict.cause in {"files", "shared", "written", "stack", "nothing"}:
         return ["reap", "run", "--", *command]  # no allocator changes this memory; it may cost time
     if verdict.cause in {"live", "other"}:

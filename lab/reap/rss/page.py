@@ -14,6 +14,8 @@ from reap.rss.analyse import thinned
 from reap.rss.judge import judge
 from reap.rss.records import NAMES, Residence
 from reap.rss.terminal import remedy_words
+from reap.rss.trials import words as trial_words
+from reap.rss.trials.records import Trials
 
 _LOWEST = ("files", "written", "shared", "stack", "other", "live", "heap", "inside", "cached")
 """What cannot be returned to the OS lies below what can."""
@@ -23,14 +25,26 @@ _PROCESSES = 12
 """So many of a command's are drawn: a build has thousands."""
 
 
-def page(title: str, seen: Sequence[tuple[str, Residence]], made_by: list[str], machine: Machine) -> str:
-    """Each process with its name, its verdict, its areas, and its parts in a table; of many the first."""
+def page(
+    title: str,
+    seen: Sequence[tuple[str, Residence]],
+    made_by: list[str],
+    machine: Machine,
+    trials: Trials | None = None,
+) -> str:
+    """Each process with its name, its verdict, its areas, and its parts in a table; of many the first.
+
+    Above them what came of remedies that were tried.
+    """
     left = len(seen) - _PROCESSES
     story = (
         f"The largest {_PROCESSES}. {left} smaller ones are in the file of all snapshots." if left > 0 else ""
     )
     shown = seen[:_PROCESSES]
-    return render(title, shown, made_by, machine, story=story, headings=[], rows=[], judged=[], settings=[])
+    tried = trial_words.page(trials) if trials else {"headings": [], "rows": [], "settings": []}
+    if trials:
+        story = " ".join([*trial_words.sentences(trials), story]).strip()
+    return render(title, shown, made_by, machine, story=story, judged=[], **tried)
 
 
 def drawing(residence: Residence) -> str:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 import click
+import msgspec
 from rich.console import Console
 
 from reap.allocators import catalog
@@ -16,14 +17,21 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.files import folder_for_programs
 from reap.base.text import command_line
 from reap.commandline import reporting, servers
+from reap.commandline.stdin import spooled_file
+from reap.draw.terminal import line
 from reap.launch import program as programs
 from reap.launch.program import Program
 from reap.launch.records import Launch
 from reap.rss import commands, terminal
 from reap.rss import page as pages
 from reap.rss import run as watching
-from reap.rss.judge import judge
+from reap.rss.judge import ResidenceVerdict, judge
 from reap.rss.records import Residence, Taken
+from reap.rss.trials import judge as trial_judge
+from reap.rss.trials import terminal as trial_pages
+from reap.rss.trials import words as trial_words
+from reap.rss.trials.records import Trials
+from reap.rss.trials.steps import measured
 from reap.rss.watch import asking, require_interval
 from reap.server.records import Server
 
@@ -132,6 +140,76 @@ def run(
     return observed.processes, reporting.say_end(found.command[0], observed.outcome, launch.timeout)
 
 
+def tried(
+    command: list[str],
+    allocator: str,
+    path: Path,
+    interval: float,
+    timeout: float | None,
+    budget: float | None,
+    json_file: Path | None,
+    html_file: Path | None,
+    *,
+    ask: bool,
+    force: bool,
+) -> int:
+    """Observes a command once, tries remedies on it, and prints both; the command's status.
+
+    All runs have the same standard input. Throws ReapError.
+    """
+    program, launch = prepare(command, allocator, timeout, interval)
+    (base,) = catalog.parse(allocator)
+    with spooled_file(spool=True) as stdin:
+        launch = msgspec.structs.replace(launch, stdin=stdin)
+        with watching.rows(path, force=force) as file:
+            found, status = run(program, launch, interval, file, ask=ask, recording=None, force=force)
+        if status != 0:
+            click.echo("note: its exit status is not 0; remedies are tried all the same", err=True)
+        trials = measured(
+            program,
+            base,
+            found,
+            path.with_name(f"{path.stem}-trials"),
+            budget=budget,
+            timeout=timeout,
+            stdin=stdin,
+            force=force,
+        )
+    finish(found, path, json_file, html_file, force=force, command=command, trials=trials)
+    return status
+
+
+def finish_trials(trials: Trials, json_file: Path | None, html_file: Path | None, *, force: bool) -> None:
+    """Writes and prints trials alone, as of a resumed folder."""
+    if html_file is not None:
+        _write_page(html_file, [], trials, force=force)
+    if json_file is not None:
+        reporting.write_plain(
+            json_file, "rss", {"processes": [], "verdict": None, "trials": trials}, force=force
+        )
+    console = reporting.console(json_file, html_file)
+    trial_pages.render(console, trials)
+    _say_trials(console, trials)
+
+
+def _say_trials(console: Console, trials: Trials) -> None:
+    terminal.render_verdict(
+        console, ResidenceVerdict(cause="nothing", sentences=trial_words.sentences(trials))
+    )
+    best = trial_judge.winner(trials)
+    for said in trial_words.settings([best] if best else []):
+        line(console, said)
+
+
+def _write_page(file: Path, seen: list[tuple[str, Residence]], trials: Trials | None, *, force: bool) -> None:
+    from reap.base.files import write_safely
+    from reap.launch.host import machine
+
+    title = "What does resident memory consist of?"
+    page = pages.page(title, seen, ["reap", *sys.argv[1:]], machine.describe(), trials)
+    write_safely(file, page.encode(), force=force)
+
+
 def _name(residence: Residence) -> str:
     """The command as it would be typed, or the title that the process gave itself."""
     words = residence.command
@@ -147,30 +225,31 @@ def finish(
     force: bool,
     command: list[str],
     after: Sequence[str] = (),
+    trials: Trials | None = None,
 ) -> None:
     """Writes the files, prints the answer, and names the files and the next command.
 
     `after` are words for `reap compare` next, of a server. Where a command was run, standard output is its
     own, and the answer goes to standard error.
     """
-    from reap.base.files import write_safely
-    from reap.launch.host import machine
-
     first = found[0]
     verdict = judge(first)
     if html_file is not None:
-        seen = [(_name(each), each) for each in found]
-        title = "What does resident memory consist of?"
-        page = pages.page(title, seen, ["reap", *sys.argv[1:]], machine.describe())
-        write_safely(html_file, page.encode(), force=force)
+        _write_page(html_file, [(_name(each), each) for each in found], trials, force=force)
     if json_file is not None:
-        reporting.write_plain(json_file, "rss", {"processes": found, "verdict": verdict}, force=force)
+        results = {"processes": found, "verdict": verdict, "trials": trials}
+        reporting.write_plain(json_file, "rss", results, force=force)
     console = Console(stderr=True) if command else reporting.console(json_file, html_file)
     terminal.render(console, first)
     terminal.render_others(console, found[1:])
     if html_file is not None:
         reporting.say_written("the report", html_file)
     reporting.say_written("all snapshots", rows)
+    if trials is not None:
+        trial_pages.render(console, trials)
+        _say_trials(console, trials)
+        terminal.render_sentences(console, verdict)
+        return
     terminal.render_verdict(console, verdict)
     then = ["reap", "compare", *after] if after else commands.after(first, verdict, command)
     reporting.say_next(then)

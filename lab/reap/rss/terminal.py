@@ -26,8 +26,16 @@ def render_verdict(console: Console, verdict: ResidenceVerdict) -> None:
     console.print(Text("Verdict: ", style="bold").append(printable(first), style="bold cyan"))
     for sentence in others:
         line(console, sentence)
+    if verdict.remedies:
+        line(console, "Not tried; `reap rss --try -- CMD` measures what each gives:")
     for remedy in verdict.remedies:
         line(console, f"- {remedy_words(remedy.what, remedy.environment, remedy.allocator)}")
+
+
+def render_sentences(console: Console, verdict: ResidenceVerdict) -> None:
+    """Print what most of the memory is, below another verdict."""
+    for sentence in verdict.sentences:
+        line(console, sentence)
 
 
 def render(console: Console, residence: Residence) -> None:

@@ -130,7 +130,8 @@ def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> F
             status="not tried",
             weight=weight,
             sentence=f"Suspected, not tried: {WORDS[suspicion.cause]} ({units.percent(weight)} of its "
-            f"{'memory' if memory else 'time'}). {_why(suspicion, ran, missing)}",
+            f"{'memory' if memory else 'time'}). {_why(suspicion, ran, missing)}"
+            + (" `reap rss --try -- CMD` measures what each remedy gives." if memory else ""),
             statements=suspicion.statements,
             by_hand=_by_hand(suspicion),
         )

@@ -1,5 +1,6 @@
 """What may be done about each cause: what can be tried on the program as it is, and what a person does."""
 
+from reap.allocators.remedies import table as of_memory
 from reap.evidence.analyse.suspicions.facts import WallFacts
 from reap.evidence.analyse.suspicions.records import Metric, Remedy
 from reap.launch import collectors
@@ -89,23 +90,8 @@ def trim() -> list[Remedy]:
         Remedy(
             name="call malloc_trim(0) when work has ended", note="in the program's code", metric="resident"
         ),
-        Remedy(
-            name="jemalloc, purging in the background",
-            allocator="jemalloc",
-            environment={"MALLOC_CONF": "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0"},
-            note="it takes effect some seconds later",
-            metric="resident",
-        ),
-        Remedy(
-            name="mimalloc, purging at once",
-            allocator="mimalloc",
-            environment={
-                "MIMALLOC_PURGE_DELAY": "0",
-                "MIMALLOC_SEGMENT_DECOMMIT_DELAY": "0",
-            },  # versions differ
-            note="with more page faults",
-            metric="resident",
-        ),
+        _of_memory("jemalloc, purging in the background", "it takes effect some seconds later"),
+        _of_memory("mimalloc, purging at once", "with more page faults"),
         Remedy(
             name="trim the heap's top sooner",
             environment={_TUNABLES: "glibc.malloc.trim_threshold=131072"},
@@ -113,6 +99,13 @@ def trim() -> list[Remedy]:
             metric="resident",
         ),
     ]
+
+
+def _of_memory(name: str, note: str) -> Remedy:
+    known = of_memory.named(name)
+    return Remedy(
+        name=name, allocator=known.allocator, environment=known.environment, note=note, metric="resident"
+    )
 
 
 def not_lazily(facts: WallFacts) -> list[Remedy]:

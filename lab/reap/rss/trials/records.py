@@ -1,0 +1,49 @@
+"""What came of the remedies that were tried. Sizes in bytes."""
+
+from reap.base.records import Record
+from reap.experiment.records import Ratio
+
+
+class Change(Record):
+    """What a remedy is, as somebody applies it."""
+
+    name: str
+    how: str = ""
+    """What a person does; empty where the variables or the allocator say it."""
+    environment: dict[str, str] = {}
+    allocator: str = ""
+
+
+class Tried(Record):
+    """One remedy that was tried."""
+
+    change: Change
+    rounds: int = 0
+    """Paired rounds; 0: it had one run, and others gave more."""
+    settled: float | None = None
+    """The median of the rounds, or that of the one run; None where the run failed."""
+    ratio: Ratio | None = None
+    """Settled memory against the program as it is."""
+    cpu: Ratio | None = None
+    problem: str = ""
+    """Why it does not count, a sentence."""
+
+
+class NotTried(Record):
+    """One remedy that was not tried."""
+
+    change: Change
+    why: str
+
+
+class Trials(Record):
+    """All remedies of one program, that which gives most first."""
+
+    command: list[str]
+    baseline: float
+    """Settled memory of the program as it is, the median."""
+    rounds: int
+    runs: int
+    tried: list[Tried]
+    not_tried: list[NotTried] = []
+    notes: list[str] = []

@@ -1,0 +1,65 @@
+"""What `reap rss --try` puts together: the trials in a folder, with their progress on a terminal."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from reap.allocators.records import Allocator
+from reap.base import units
+from reap.commandline import experiments
+from reap.commandline.progress import Bar
+from reap.experiment.folder import Folder
+from reap.launch.program import Program
+from reap.rss.records import Residence
+from reap.rss.trials import run as trying
+from reap.rss.trials.records import Trials
+
+_CHUNK = 1 << 20
+
+
+def measured(
+    program: Program,
+    base: Allocator,
+    residences: Sequence[Residence],
+    path: Path,
+    *,
+    budget: float | None,
+    timeout: float | None,
+    stdin: str,
+    force: bool,
+) -> Trials:
+    """Tries remedies on a program that was observed once; `stdin` is the file of its input, or empty.
+
+    Throws ReapError.
+    """
+    seconds = max(each.moments[-1].seconds for each in residences)
+    spec = trying.specify_trials(
+        program, base, residences, seconds, budget=budget, timeout=timeout, stdin=bool(stdin)
+    )
+    most = spec.remedied.most if spec.remedied else 0
+    number = len(spec.allocators) - 1
+    click.echo(
+        f"{program.command[0]} runs up to {units.whole(most)} times more, about {units.about(most * seconds)}"
+        f": {number} remedies once, then those that give most in paired rounds",
+        err=True,
+    )
+    with Folder.create(path, spec, _chunks(stdin) if stdin else None, force=force) as folder:
+        return _run(folder)
+
+
+def resumed(path: Path, command: Sequence[str]) -> Trials:
+    """Goes on with the trials in a folder. Throws ReapError."""
+    with experiments.reopened("rss", path, list(command), set()) as folder:
+        return _run(folder)
+
+
+def _run(folder: Folder) -> Trials:
+    with Bar() as bar:
+        return trying.run(folder, experiments.Terminal(bar))
+
+
+def _chunks(file: str) -> Iterator[bytes]:
+    with Path(file).open("rb") as opened:
+        while chunk := opened.read(_CHUNK):
+            yield chunk

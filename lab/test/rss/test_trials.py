@@ -1,0 +1,232 @@
+"""`reap rss --try`: which remedies are tried, how they rank, and that a trim changes nothing else."""
+
+import json
+import os
+import subprocess
+
+import msgspec
+import pytest
+from programs import reap
+from recorded import target
+
+from reap.allocators import catalog, settings
+from reap.allocators.remedies import table as remedies
+from reap.base.records import Estimate
+from reap.experiment.folder import Folder
+from reap.experiment.records import Ratio
+from reap.experiment.runner import Listener
+from reap.launch import native_files
+from reap.launch import program as programs
+from reap.rss.records import Parts, Residence, Taken
+from reap.rss.trials import analyse, run, words
+from reap.rss.trials.judge import Effect, effect, winner
+from reap.rss.trials.records import Change, NotTried, Trials, Tried
+
+MB = 1 << 20
+
+
+def residence_of(allocator="glibc", huge=0, **parts):
+    whole = sum(parts.values())
+    moment = Taken(seconds=4.0, resident=whole, parts=Parts(**parts), huge=huge, said=True)
+    return Residence(command=["server"], pid=1, moments=[moment], taken=1, interval=0.1, allocator=allocator)
+
+
+def names(residence, runtimes=(), *, huge_pages=True):
+    return [each.name for each in analyse.applicable(residence, runtimes, huge_pages=huge_pages)]
+
+
+def tried_of(name, value, *, width=0.01, base=100 * MB):
+    share = value / base
+    interval = Estimate(value=share, low=share * (1 - width), high=share * (1 + width))
+    ratio = Ratio(
+        metric="settled_resident",
+        unit="bytes",
+        baseline=base,
+        value=value,
+        ratio=interval,
+        pairs=[share] * 3,
+        verdict="better",
+    )
+    return Tried(change=Change(name=name, environment={"A": "b"}), rounds=3, settled=value, ratio=ratio)
+
+
+def trials_of(*tried, not_tried=()):
+    return Trials(
+        command=["server"],
+        baseline=100 * MB,
+        rounds=3,
+        runs=20,
+        tried=analyse.ranked(tried),
+        not_tried=list(not_tried),
+    )
+
+
+def test_every_remedy_names_owners_and_is_told_from_the_others():
+    every = remedies.all_remedies()
+    assert len({each.name for each in every}) == len(every)
+    assert all(each.owners and (each.can_be_tried or each.how) for each in every)
+    assert all(each.how for each in every if each.trim or each.huge_pages or not each.can_be_tried)
+    assert {each.allocator for each in every} - {""} <= {*catalog.names()}
+
+
+def test_what_an_environment_sets_is_kept():
+    held = {"GLIBC_TUNABLES": "glibc.malloc.perturb=1", "MALLOC_CONF": ""}
+    ours = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1", "MALLOC_CONF": "thp:never", "GOGC": "50"}
+    assert settings.merged(ours, held) == {
+        "GLIBC_TUNABLES": "glibc.malloc.perturb=1:glibc.malloc.arena_max=1",
+        "MALLOC_CONF": "thp:never",
+        "GOGC": "50",
+    }
+
+
+def test_the_account_decides_what_comes_first():
+    assert names(residence_of(held=90 * MB, live=10 * MB))[0] == "malloc_trim now and then"
+    assert "one arena" in names(residence_of(held=90 * MB, live=10 * MB))[:4]
+    huge = residence_of("jemalloc", huge=90 * MB, other=90 * MB, live=10 * MB)
+    assert names(huge)[0] == "no huge pages under jemalloc"
+    assert names(residence_of("jemalloc", held=90 * MB, live=MB))[0] == "purging in the background"
+
+
+def test_what_cannot_do_anything_is_not_a_candidate():
+    found = names(residence_of("jemalloc", held=9 * MB), huge_pages=False)
+    assert not {"one arena", "malloc_trim once", "no huge pages", "jemalloc", "trimming by the JVM"} & {
+        *found
+    }
+    assert "trimming by the JVM" in names(residence_of(held=MB), ["jvm"])
+    assert "gc.freeze() before the fork" in names(residence_of(held=MB), ["cpython"])
+
+
+@pytest.mark.parametrize("runs", range(4, 60))
+@pytest.mark.parametrize("wanted", [1, 4, 14])
+def test_no_more_runs_than_there_is_time_for(runs, wanted):
+    number = analyse.affordable(wanted, runs)
+    if not number:
+        assert runs < analyse.runs_for(1)
+        return
+    left = runs - number - 1
+    final = len(analyse.finalists({str(each): float(each) for each in range(number)}, left))
+    assert number + 1 + analyse.rounds_of(final, left) * (final + analyse.COPIES) <= runs
+
+
+def test_those_that_left_least_are_compared():
+    assert analyse.finalists({"a": 3.0, "b": 1.0, "c": 2.0}, 0) == ["b", "c"]
+
+
+def test_the_first_is_that_which_gives_most_and_what_harms_is_said():
+    failed = Tried(change=Change(name="fails"), problem="exit status 1 instead of 0")
+    once = Tried(change=Change(name="once"), settled=50.0 * MB)
+    every = [failed, once, tried_of("worse", 150 * MB), tried_of("some", 60 * MB), tried_of("most", 10 * MB)]
+    trials = trials_of(*every)
+    assert [each.change.name for each in trials.tried] == ["most", "some", "worse", "once", "fails"]
+    assert [effect(each) for each in trials.tried] == [
+        Effect.LESS,
+        Effect.LESS,
+        Effect.MORE,
+        Effect.SEEMS,
+        Effect.FAILED,
+    ]
+    assert winner(trials).change.name == "most"
+    assert words.sentences(trials) == [
+        "most gives most: 10.0 MiB settled instead of 100 MiB (95 % CI 9.90 MiB to 10.1 MiB)."
+    ]
+    assert words.rows(trials)[5][3] == "failed: exit status 1 instead of 0"
+
+
+def test_a_change_within_noise_wins_nothing():
+    trials = trials_of(tried_of("same", 99 * MB), tried_of("wide", 90 * MB, width=0.5))
+    assert winner(trials) is None
+    assert words.sentences(trials)[0].startswith("inconclusive: wide comes first, ")
+    assert winner(trials_of(tried_of("same", 99 * MB))) is None
+    assert words.sentences(trials_of(tried_of("same", 99 * MB)))[0].startswith("none of 1 tried lowers")
+
+
+def test_what_was_not_tried_says_why_and_how():
+    change = Change(name="one arena", environment={"GLIBC_TUNABLES": "glibc.malloc.arena_max=1"})
+    trials = trials_of(not_tried=[NotTried(change=change, why="no time")])
+    assert words.not_tried(trials) == [
+        "not tried: one arena (no time): GLIBC_TUNABLES=glibc.malloc.arena_max=1"
+    ]
+
+
+def trimming(*words_, when="1000:1000", **options):
+    """A program of which glibc's heaps are trimmed all the time."""
+    environment = {**os.environ, "LD_PRELOAD": str(native_files.preload("resident")), "REAP_TRIM": when}
+    done = subprocess.run(
+        words_, env=environment, capture_output=True, text=True, check=False, timeout=100, **options
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("mode", "output"),
+    [("leaves", "went on\n"), ("files", ""), ("signals", "15\n" * 20), ("user", "65534\n"), ("forks", "")],
+)
+def test_a_program_that_is_trimmed_does_what_it_always_does(mode, output):
+    if mode == "user" and os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    assert trimming(target("resides"), mode) == (0, output, "")
+
+
+@pytest.mark.parametrize("mode", ["cancelled", "exits"])
+def test_a_trimmed_process_ends_with_its_main(mode):
+    assert trimming(target("resides"), mode)[0] == 0
+
+
+@pytest.mark.parametrize("when", ["", "x", ":", "-1:-1", "99999999999999999999:0", "0:0"])
+def test_a_strange_setting_harms_nothing(when):
+    assert trimming("/bin/echo", "hello", when=when) == (0, "hello\n", "")
+
+
+def test_the_remedy_that_gives_most_is_first(tmp_path):
+    """A pin of glibc's: a trim returns 200 MB. The pinned memory is there for most of the time."""
+    script = f"(sleep 0.5) | {target('resides')} pin"
+    account = residence_of(pinned=200 * MB, live=MB)
+    spec = run.specify_trials(
+        programs.resolve(["sh", "-c", script]),
+        catalog.parse("glibc")[0],
+        [account],
+        seconds=0.5,
+        budget=6,
+        timeout=None,
+        stdin=False,
+    )
+    with Folder.create(tmp_path / "trials", spec) as folder:
+        trials = run.run(folder, Listener())
+    assert trials.runs <= spec.remedied.most == 11
+    first, last = trials.tried[0], trials.tried[-1]
+    assert first.change.name == "malloc_trim now and then"
+    assert "every 100 ms" in first.change.how
+    assert trials.baseline > 150 * MB
+    assert first.settled < 0.5 * trials.baseline
+    assert last.change.name == "mmap threshold of 128 KiB"
+    assert {each.change.name for each in trials.not_tried} >= {"one arena", "malloc_trim once"}
+    done = reap(
+        *("rss", "--try", "--resume", "trials", "--json", "again.json", "--html", "again.html"), cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    again = json.loads((tmp_path / "again.json").read_text())["trials"]
+    assert again == msgspec.to_builtins(trials), "nothing is run again"
+    assert "settled memory" in (tmp_path / "again.html").read_text()
+    assert "settled memory" in done.stdout
+    assert "not tried: one arena (no time: --budget " in " ".join(done.stdout.split())
+
+
+def test_a_budget_without_time_for_a_trial_says_what_it_takes(tmp_path):
+    done = reap("rss", "--try", "--budget", "0.1", "-o", "r.csv", "--", "sleep", "0.3", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "has no time for a trial" in done.stderr
+    assert "give --budget " in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words_",
+    [
+        ("--budget", "5", "--", "true"),
+        ("--try", "--pid", "1"),
+        ("--try", "--record", "x", "--", "true"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(tmp_path, words_):
+    done = reap("rss", *words_, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert "--try" in done.stderr
