@@ -26,6 +26,7 @@ import reports
 from judge import Verdict
 
 from reap.base import units
+from reap.launch.program import resolve
 
 VERBS = ("run", "wall")
 
@@ -83,6 +84,8 @@ def _ask(case: known.Known | reports.Report, verb: str, asked: argparse.Namespac
     )
     words, environment = found if isinstance(found, tuple) else (found, {})
     with tempfile.TemporaryDirectory(prefix="reap-verdicts-") as folder:
+        if verb == "run" and resolve(words).obstacle:  # it refuses, and points to `wall`
+            return {"case": case.name, "verb": verb, "headline": "inconclusive", "findings": []}
         said = asking.diagnosis(verb, words, environment, Path(folder), ("--budget", str(asked.budget)))
     findings = [[each.cause, each.status] for each in said.findings]
     return {"case": case.name, "verb": verb, "headline": said.headline, "findings": findings}

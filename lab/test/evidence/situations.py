@@ -194,7 +194,7 @@ CASES = [
         first=(jemalloc(), *FREE),
         second=(resident(side_of(PURGING, 1.2), 0.4), resident(setting(TRIMMED), 1.0)),
         suspicions=(of("pin at the top"),),
-        says=("60 % less memory late in the run",),
+        says=("60 % less settled memory",),
     ),
     Case(
         name="less memory by a setting",
@@ -202,7 +202,7 @@ CASES = [
         first=(jemalloc(), *FREE),
         second=(resident(setting(TRIMMED), 0.4),),
         suspicions=(of("pin at the top"),),
-        says=("60 % less memory late in the run", "Set GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072"),
+        says=("60 % less settled memory", "Set GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072"),
         command=f"GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072 reap rss -- {QUOTED}",
     ),
     Case(

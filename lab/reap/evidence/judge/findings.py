@@ -109,6 +109,11 @@ def _is_placement(cause: Cause, ratio: Ratio, ran: Trials) -> bool:
     return won is not None and won.ratio.value <= ratio.ratio.value + _MORE
 
 
+def _is_beyond(suspicion: Suspicion, won: Ratio) -> bool:
+    """Whether an arm that spares page faults gains more than these take, as huge pages do by their TLB."""
+    return suspicion.cause == "page faults" and 1 - won.ratio.high > suspicion.weight + _MORE
+
+
 def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> Finding:
     memory = suspicion.cause in OF_MEMORY
     tried = [ran[name] for name in suspicion.arms if name in ran]
@@ -122,7 +127,7 @@ def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> F
     weight = suspicion.weight
     if won:
         ratio, side = min(won, key=lambda each: each[0].ratio.value)
-        explained = _is_placement(suspicion.cause, ratio, ran)
+        explained = _is_placement(suspicion.cause, ratio, ran) or _is_beyond(suspicion, ratio)
         return _said(suspicion, "inconclusive" if explained else "proven", side, ratio)
     if not known:
         return Finding(
