@@ -33,10 +33,11 @@ void jump_to(void *function, const void *target) noexcept {
 #elif defined(__aarch64__)
     constexpr unsigned char kJump[] = {0x50, 0x00, 0x00, 0x58, 0x00, 0x02, 0x1f, 0xd6}; // ldr x16, 8; br x16
 #endif
-    static_assert(sizeof kJump + sizeof target == kJumpBytes);
+    const auto address = reinterpret_cast<uintptr_t>(target);
+    static_assert(sizeof kJump + sizeof address == kJumpBytes);
     auto *const at = static_cast<char *>(function);
     memcpy(at, kJump, sizeof kJump);
-    memcpy(at + sizeof kJump, &target, sizeof target);
+    memcpy(at + sizeof kJump, &address, sizeof address);
     __builtin___clear_cache(at, at + kJumpBytes);
 }
 
