@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from reap.launch.process.records import Kernel, Moment, Said, Walk
+from reap.launch.process.records import OWNERS, Kernel, Moment, Said, Walk
 from reap.recording.records import Point
 from reap.rss.records import Heaps, Parts, Pin, Taken
 
@@ -21,21 +21,67 @@ MOST = 2000
 _STALE = 0.05
 """The part of the heap that may have changed since it was walked."""
 
+_OWN = ("stack", "files", "written", "shared", "lazy_free", *OWNERS)
+_MIXED = tuple(name for name in Parts.__struct_fields__ if name not in _OWN)
+"""The parts that fields of `Kernel` are, and those that lie together in its `heap` and `anonymous`."""
 
-def take_apart(moment: Moment) -> Taken:
-    """One moment's parts. Pure arithmetic."""
+
+def take_apart(moment: Moment, origin: Taken | None = None) -> Taken:
+    """One moment's parts. Pure arithmetic.
+
+    `origin` is the process that it was forked from: what has no allocator's word is divided as its memory is.
+    """
     kernel, said = moment.kernel, moment.said
     known = said is not None and bool(said.values) and not said.stopped  # and not of long ago
-    parts = _SOURCES[said.kind](kernel, said) if said is not None and known else _by_kernel(kernel)
+    if said is not None and known:
+        parts = _SOURCES[said.kind](kernel, said)
+    else:
+        parts = _as(origin, kernel) if origin is not None and origin.said else _by_kernel(kernel)
     return Taken(
         seconds=moment.seconds,
         resident=sum(getattr(parts, name) for name in Parts.__struct_fields__),
         parts=parts,
         swap=kernel.swap,
         huge=kernel.huge,
+        proportional=moment.shares.resident if moment.shares is not None else 0,
+        private=kernel.private,
+        inherited=kernel.inherited,
+        below=kernel.below,
+        copied=moment.copied,
         said=known,
         pin=_pin(said.walk) if said is not None and parts.pinned else None,
         heaps=_heaps(parts, said) if said is not None and known and said.kind == "glibc" else None,
+    )
+
+
+def share(moment: Moment, taken: Taken) -> Taken:
+    """A process's part in the memory of all together: the same by PSS, else by resident memory.
+
+    What is shared of memory that no field of `Kernel` tells apart is spread over the parts of it.
+    """
+    kernel, shares = moment.kernel, moment.shares
+    if shares is None:
+        return taken
+    left = shares.heap + shares.anonymous
+    whole = kernel.heap + kernel.anonymous
+    parts = {name: getattr(shares, name) for name in _OWN}
+    for name in _MIXED:
+        parts[name] = left * getattr(taken.parts, name) // whole if whole else 0
+    parts["other"] += left - sum(parts[name] for name in _MIXED)
+    return replace(taken, parts=Parts(**parts), resident=shares.resident, pin=None)
+
+
+def together(shares: Sequence[Taken]) -> Taken:
+    """The memory of processes at one moment, by their `share` in it."""
+    fields = Parts.__struct_fields__
+    parts = Parts(**{name: sum(getattr(each.parts, name) for each in shares) for name in fields})
+    sums = ("resident", "swap", "huge", "private", "inherited", "below", "copied")
+    return Taken(
+        seconds=shares[0].seconds,
+        parts=parts,
+        said=any(each.said for each in shares),
+        proportional=sum(each.resident for each in shares),
+        **{name: sum(getattr(each, name) for each in shares) for name in sums},
     )
 
 
@@ -86,7 +132,18 @@ class _Pool:
 
 def _by_kernel(kernel: Kernel) -> Parts:
     """Without the allocator's word only [heap] is known to be its, and not what it holds there."""
-    return _with_the_rest(kernel, heap=kernel.heap, other=kernel.anonymous)
+    arenas = min(kernel.arenas, kernel.anonymous)
+    return _with_the_rest(kernel, heap=kernel.heap + arenas, other=kernel.anonymous - arenas)
+
+
+def _as(origin: Taken, kernel: Kernel) -> Parts:
+    """A forked process has what its parent had, and copies of that: no thread of ours asks its allocator."""
+    mixed = {name: getattr(origin.parts, name) for name in _MIXED}
+    pool = _Pool(kernel.heap + kernel.anonymous)
+    whole, size = sum(mixed.values()), kernel.heap + kernel.anonymous
+    parts = {name: pool.take(size * part // whole if whole else 0) for name, part in mixed.items()}
+    parts["other"] += pool.rest()
+    return _with_the_rest(kernel, **parts)
 
 
 def _with_the_rest(kernel: Kernel, **parts: int) -> Parts:
@@ -97,6 +154,7 @@ def _with_the_rest(kernel: Kernel, **parts: int) -> Parts:
         files=kernel.files,
         written=kernel.written,
         shared=kernel.shared,
+        **{name: getattr(kernel, name) for name in OWNERS},
     )
 
 

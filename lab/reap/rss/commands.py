@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from reap.rss.judge import ResidenceVerdict
 from reap.rss.records import Residence
+from reap.rss.runtimes import OWNED
 
 
 def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str]) -> list[str]:
@@ -24,7 +25,7 @@ def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str
         setting = [f"{name}={value}" for name, value in remedy.environment.items()]
         chosen = ["--allocator", under] if under not in {"", "glibc"} else []
         return [*(["env", *setting] if setting else []), "reap", "rss", *chosen, "--", *command]
-    if verdict.cause in {"files", "shared", "written", "stack", "nothing"}:
+    if verdict.cause in {"files", "shared", "written", "stack", "nothing", "copied", *OWNED}:
         return ["reap", "run", "--", *command]  # no allocator changes this memory; it may cost time
     if verdict.cause in {"live", "other"}:
         return ["reap", "record", "--", *command]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from reap.base import units
 from reap.base.records import Record
+from reap.rss import runtimes
 from reap.rss.records import NAMES, Parts, Residence, Taken
 
 LARGE = 0.2
@@ -37,7 +38,7 @@ class ResidenceVerdict(Record):
     """What a process's memory is at the end."""
 
     cause: str
-    """The name of the part that matters, as `NAMES` in `records` has them, or `nothing`."""
+    """The name of the part that matters, as `NAMES` in `records` has them, `copied`, or `nothing`."""
     sentences: list[str]
     remedies: list[Remedy] = []
 
@@ -54,7 +55,9 @@ class _Case:
 
     @property
     def of(self) -> str:
-        return f"{units.size(self.part)} of {units.size(self.residence.last.resident)} resident"
+        of = self.residence.processes
+        whole = f"PSS of {of} processes" if of > 1 else "resident"
+        return f"{units.size(self.part)} of {units.size(self.residence.last.resident)} {whole}"
 
     def answer(self, *sentences: str, remedies: list[Remedy] | None = None) -> tuple[list[str], list[Remedy]]:
         return list(sentences), remedies or []
@@ -70,13 +73,16 @@ def judge(residence: Residence) -> ResidenceVerdict:
     missed = _missed(residence)
     if missed and residence.largest.resident < _SEEN * residence.peak:
         return ResidenceVerdict(cause="nothing", sentences=[missed])
-    if cause == "nothing":
+    if _is_copied(last):
+        cause, (sentences, remedies) = "copied", _copied(residence)
+    elif cause == "nothing":
         sentences, remedies = _nothing(residence)
     else:
         sentences, remedies = _RULES[cause](_Case(residence, getattr(last.parts, cause)))
     sentences += [missed] if missed else _gone(residence)
     if last.swap >= _LEAST:
         sentences.append(f"In addition, {units.size(last.swap)} are swapped out.")
+    sentences += _limit(residence)
     return ResidenceVerdict(cause=cause, sentences=sentences, remedies=remedies)
 
 
@@ -232,13 +238,56 @@ def _live(case: _Case) -> _Answer:
 def _other(case: _Case) -> _Answer:
     if not case.residence.last.said:
         return case.answer(
-            f"{case.of} are anonymous mappings: an allocator's, the program's own, or stacks of threads.",
+            f"{case.of} are anonymous mappings: an allocator's, or the program's own.",
             "From outside these cannot be told apart.",
         )
     return case.answer(
-        f"{case.of} are anonymous memory that no malloc accounts for.",
-        "It is the program's own mmap, stacks of threads, or the heap of Python, Go, V8 or a JVM.",
+        f"{case.of} are anonymous memory of no owner that reap recognises.",
+        "It is the program's own mmap, or that of an allocator or runtime that reap does not know.",
     )
+
+
+def _is_copied(moment: Taken) -> bool:
+    return moment.copied >= _LEAST and moment.copied >= LARGE * moment.resident
+
+
+def _copied(residence: Residence) -> _Answer:
+    case = _Case(residence, residence.last.copied)
+    parts = residence.last.parts
+    how = runtimes.COPIED["python" if _most(residence.last) == "python" or parts.python >= _LEAST else ""]
+    return case.answer(
+        f"At most {case.of} were shared with the parent after a fork, and are copies now.",
+        "A page is copied when either process writes to it.",
+        remedies=[Remedy(what=f"{how} ({runtimes.UNTRIED})")],
+    )
+
+
+def _limit(residence: Residence) -> list[str]:
+    group = residence.cgroup
+    if group is None:
+        return []
+    current, limit = units.size(group.current), units.size(group.limit)
+    return [f"Its cgroup has {current} of the limit of {limit}, page cache included."]
+
+
+def _stack(case: _Case) -> _Answer:
+    fewer = Remedy(what=f"fewer threads, or smaller stacks (ulimit -s) ({runtimes.UNTRIED})")
+    below = Remedy(
+        what=f"call madvise(MADV_DONTNEED) on what lies below the stack pointer ({runtimes.UNTRIED})"
+    )
+    return case.answer(
+        f"{case.of} are stacks of threads.",
+        *runtimes.stack_sentences(case.residence.last),
+        remedies=[fewer, below] if case.residence.last.below else [fewer],
+    )
+
+
+def _owned(name: str) -> Callable[[_Case], _Answer]:
+    def answer(case: _Case) -> _Answer:
+        remedies = [Remedy(what=what, environment=of) for what, of in runtimes.remedies(name)]
+        return case.answer(f"{case.of} are {runtimes.OF[name]}.", runtimes.why(name), remedies=remedies)
+
+    return answer
 
 
 def _plain(name: str) -> Callable[[_Case], _Answer]:
@@ -254,11 +303,12 @@ _RULES: dict[str, Callable[[_Case], _Answer]] = {
     "heap": _heap,
     "cached": _cached,
     "live": _live,
+    **{name: _owned(name) for name in runtimes.OWNED},
     "other": _other,
     "shared": _plain("shared"),
     "files": _plain("files"),
     "written": _plain("written"),
-    "stack": _plain("stack"),
+    "stack": _stack,
 }
 """What can be returned to the OS comes first, since something can be done about it."""
 
@@ -294,4 +344,5 @@ def _most(moment: Taken) -> str:
 def _nothing(residence: Residence) -> _Answer:
     last = residence.last
     size = units.size(last.resident)
-    return [f"Nothing stands out in {size} of resident memory; most of it is {NAMES[_most(last)]}."], []
+    what = "memory (PSS)" if residence.processes > 1 else "resident memory"
+    return [f"Nothing stands out in {size} of {what}; most of it is {NAMES[_most(last)]}."], []

@@ -15,7 +15,27 @@ from reap.rss.judge import judge
 from reap.rss.records import NAMES, Residence
 from reap.rss.terminal import remedy_words
 
-_LOWEST = ("files", "written", "shared", "stack", "other", "live", "heap", "inside", "cached")
+_LOWEST = (
+    "files",
+    "written",
+    "shared",
+    "stack",
+    "data",
+    "other",
+    "named",
+    "jvm",
+    "java",
+    "v8",
+    "python",
+    "php",
+    "beam",
+    "go_runtime",
+    "go",
+    "live",
+    "heap",
+    "inside",
+    "cached",
+)
 """What cannot be returned to the OS lies below what can."""
 _POINTS = 300
 """More cannot be seen."""

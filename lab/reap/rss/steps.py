@@ -124,22 +124,26 @@ def run(
     ask: bool,
     recording: Path | None,
     force: bool,
-) -> tuple[list[Residence], int]:
-    """Runs a command and watches it; its processes, the largest first, and the status to exit with."""
+) -> tuple[list[Residence], Residence | None, int]:
+    """Runs a command and watches it: its processes, the largest first, all together, and the exit status."""
     observed = watching.command(found, launch, interval, file, ask=ask, recording=recording, force=force)
     if recording is not None and recording.exists():
         reporting.say_written("the recording", recording)
-    return observed.processes, reporting.say_end(found.command[0], observed.outcome, launch.timeout)
+    status = reporting.say_end(found.command[0], observed.outcome, launch.timeout)
+    return observed.processes, observed.tree, status
 
 
 def _name(residence: Residence) -> str:
     """The command as it would be typed, or the title that the process gave itself."""
     words = residence.command
+    if residence.processes > 1:
+        return f"{command_line(words)} ({residence.processes} processes, PSS)"
     return " ".join(words) if residence.custom_title else command_line(words)
 
 
 def finish(
     found: list[Residence],
+    tree: Residence | None,
     rows: Path,
     json_file: Path | None,
     html_file: Path | None,
@@ -150,24 +154,26 @@ def finish(
 ) -> None:
     """Writes the files, prints the answer, and names the files and the next command.
 
+    The answer is of `tree`, all processes together, where there were several at a time.
     `after` are words for `reap compare` next, of a server. Where a command was run, standard output is its
     own, and the answer goes to standard error.
     """
     from reap.base.files import write_safely
     from reap.launch.host import machine
 
-    first = found[0]
+    first = tree or found[0]
     verdict = judge(first)
     if html_file is not None:
-        seen = [(_name(each), each) for each in found]
+        seen = [(_name(each), each) for each in [*filter(None, [tree]), *found]]
         title = "What does resident memory consist of?"
         page = pages.page(title, seen, ["reap", *sys.argv[1:]], machine.describe())
         write_safely(html_file, page.encode(), force=force)
     if json_file is not None:
-        reporting.write_plain(json_file, "rss", {"processes": found, "verdict": verdict}, force=force)
+        results = {"processes": found, "tree": tree, "verdict": verdict}
+        reporting.write_plain(json_file, "rss", results, force=force)
     console = Console(stderr=True) if command else reporting.console(json_file, html_file)
     terminal.render(console, first)
-    terminal.render_others(console, found[1:])
+    terminal.render_others(console, found if tree else found[1:])
     if html_file is not None:
         reporting.say_written("the report", html_file)
     reporting.say_written("all snapshots", rows)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reap.launch.host.machine import describe
 from reap.launch.process import smaps
-from reap.launch.process.records import Around, Kernel, Moment, Said, Walk
+from reap.launch.process.records import OWNERS, Around, Kernel, Moment, Said, Walk
 from reap.recording.records import Point
 from reap.rss import analyse
 from reap.rss import page as pages
@@ -18,6 +18,8 @@ from reap.rss.records import NAMES, Heaps, Parts, Residence
 from reap.rss.watch import without_late_values
 
 MB = 1 << 20
+AREAS = ("heap", "anonymous", "stack", "files", "written", "shared", "lazy_free", *OWNERS)
+"""The fields of `Kernel` that add up to resident memory."""
 
 SMAPS = """\
 5555-5556 r-xp 00000000 fe:00 1 /usr/bin/my program
@@ -47,7 +49,7 @@ Anonymous:            20 kB
 
 def kernel_of(**sizes):
     parts = dict.fromkeys(Kernel.__struct_fields__, 0) | sizes
-    return Kernel(**parts | {"resident": sum(parts.values()) - parts["swap"] - parts["huge"]})
+    return Kernel(**parts | {"resident": sum(parts[name] for name in AREAS)})
 
 
 def walk_of(**fields):
@@ -80,6 +82,7 @@ def test_each_mapping_counts_as_what_it_is():
         lazy_free=40 * kb,
         swap=4 * kb,
         huge=16 * kb,
+        private=236 * kb,
     )
 
 
@@ -376,8 +379,7 @@ def test_parts_add_up_whatever_is_said(kind, kernel, values, walk, others, aroun
     named = dict(zip(SAID[kind], values, strict=False))
     said = Said(kind=kind, provider="", stamp=1, values=named, walk=walk, others=others, around=around)
     taken = taken_of(kernel, said)
-    areas = ("heap", "anonymous", "stack", "files", "written", "shared", "lazy_free")
-    assert taken.resident == sum(getattr(kernel, name) for name in areas)
+    assert taken.resident == sum(getattr(kernel, name) for name in AREAS)
     assert all(getattr(taken.parts, name) >= 0 for name in Parts.__struct_fields__)
     assert judge(residence_of(taken, allocator=kind)).sentences
 
