@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from memory import HOLDINGS, Holding, best, by_hand, command, measured
+from memory import HOLDINGS, Holding, best, by_hand, command, measured, trials
 from memory.judge import close, of_owner, of_remedy, of_twin
 
 from reap.rss.records import NAMES
@@ -83,6 +83,22 @@ def test_verdicts_are_judged_by_owner_and_by_arm() -> None:
     assert of_remedy("trim", {"alone": 100.0, "trim": 99.0}) == "wrong"
     assert close(104.0, 100.0)
     assert not close(120.0, 100.0)
+
+
+def test_the_remedy_ranked_first_is_read_as_an_arm() -> None:
+    def tried(name: str, settled: float | None, problem: str = "") -> dict[str, object]:
+        return {"change": {"name": name}, "settled": settled, "problem": problem}
+
+    def first(*each: dict[str, object]) -> tuple[str, float]:
+        found = trials.first({"answer": [{"baseline": 100e6, "tried": each, "not_tried": []}]})
+        return found.arm, found.megabytes
+
+    assert first(tried("malloc_trim once", 5e6), tried("two arenas", 50e6)) == ("trim", 5.0)
+    assert first(tried("two arenas", None, "it failed"), tried("one arena", 50e6)) == ("one arena", 50.0)
+    assert first(tried("two arenas", 96e6)) == ("", 100.0)
+    assert first() == ("", 100.0)
+    with pytest.raises(LookupError):
+        trials.first({"verdicts": []})
 
 
 def test_an_arm_is_among_the_best_within_a_tenth_or_four_megabytes() -> None:
