@@ -108,6 +108,9 @@ def _lazy(case: Case) -> Answer:
     if case.residence.allocator == "jemalloc":
         at_once = {"MALLOC_CONF": "muzzy_decay_ms:0"}
         remedies.append(Remedy(what="pages returned at once, for an accurate figure", environment=at_once))
+    elif case.residence.settled.parts.go or case.residence.settled.parts.go_runtime:
+        at_once = {"GODEBUG": "madvdontneed=1"}
+        remedies.append(Remedy(what="pages returned at once, for an accurate figure", environment=at_once))
     return case.answer(
         f"{case.of} were returned with MADV_FREE, and count as resident until the kernel reclaims them.",
         "The figure is misleading; the program is not at fault.",
@@ -133,6 +136,7 @@ def _held(case: Case) -> Answer:
             f"{case.of} are free pages that {holder.name} keeps for reuse.",
             remedies=[
                 Remedy(what="call MallocExtension_ReleaseFreeMemory() after the work that frees"),
+                Remedy(what="free spans returned at once", environment={"TCMALLOC_AGGRESSIVE_DECOMMIT": "t"}),
                 Remedy(what="return more with each free", environment={"TCMALLOC_RELEASE_RATE": "10"}),
             ],
         )
