@@ -64,7 +64,7 @@ def known_program(source: str, linked: Linked = "", *, stripped: bool = False) -
         "static": lambda: ["-static"],
         "jemalloc": lambda: [JEMALLOC, "-ldl", "-lm"],
         "prefixed": lambda: ["-DLINKED_PREFIXED", prefixed_jemalloc(), "-ldl", "-lm"],
-        "mimalloc": lambda: ["-DLINKED_MIMALLOC", _static_mimalloc()],
+        "mimalloc": lambda: ["-DLINKED_MIMALLOC", static_mimalloc()],
     }
     compiler = ["gcc"] if file.suffix == ".c" else ["g++", "-std=c++20"]
     return compiled(name, [*compiler, *_FLAGS, file, *map(str, more[linked]()), "-o", OUT])
@@ -80,7 +80,7 @@ def prefixed_jemalloc() -> Path:
 
 
 @functools.cache
-def _static_mimalloc() -> Path:
+def static_mimalloc() -> Path:
     """mimalloc under names that begin with `mi_`, as the build of its crate leaves it."""
     build = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", OUT]
     folder = compiled("mimalloc", build, tree=TRUTH / "mimalloc")

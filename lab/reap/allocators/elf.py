@@ -152,6 +152,16 @@ def _symbols(section: SymbolTableSection, interesting: frozenset[str]) -> tuple[
     return set(defined), set(undefined)
 
 
+def is_go(path: str | Path) -> bool:
+    """Whether it is a Go program, by the names of its sections alone. Throws OSError and NotElfError."""
+    with Path(path).open("rb") as file:
+        try:
+            elf = ELFFile(file)
+            return any(elf.get_section_by_name(name) is not None for name in _OF_GO)
+        except TABLE_ERRORS as error:
+            raise NotElfError("is a damaged or truncated ELF file") from error
+
+
 def build_id(path: str | Path) -> str:
     """The build's identity in hexadecimal, by which debug files are found; empty if it has none.
 

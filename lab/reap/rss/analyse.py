@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from reap.base.records import Estimate
-from reap.launch.process.records import Kernel, Linked, Moment, Said, Walk
+from reap.launch.process.records import OWNERS, Kernel, Moment, Said, Walk
 from reap.recording.analyse.trend import rise
 from reap.recording.records import Point
-from reap.rss.records import Heaps, Owner, Parts, Pin, Taken
+from reap.rss.holdings import HOLDS, Pool, with_linked, without_foreign
+from reap.rss.records import Heaps, Parts, Pin, Taken
+from reap.rss.tree import as_parent
 
 MOST = 2000
 """Moments that a result keeps."""
@@ -24,24 +26,39 @@ _STALE = 0.05
 """The part of the heap that may have changed since it was walked."""
 
 
-def take_apart(moment: Moment) -> Taken:
-    """One moment's parts. Pure arithmetic."""
+def take_apart(moment: Moment, origin: Taken | None = None) -> Taken:
+    """One moment's parts. Pure arithmetic.
+
+    `origin` is the process that it was forked from: what has no allocator's word is divided as its memory is.
+    """
     said = moment.said
     written = _without_zeros(moment.kernel)
-    kernel = _without_foreign(written, said, moment.linked)
-    known = said is not None and bool(said.values) and not said.stopped  # and not of long ago
-    parts = _SOURCES[said.kind](kernel, said) if said is not None and known else _by_kernel(kernel)
+    kernel = without_foreign(written, said, moment.linked)
+    asked = said is not None and bool(said.values) and not said.stopped  # and not of long ago
+    known = asked
+    if not asked and origin is not None and origin.said:
+        sizes, owners = as_parent(origin, kernel)
+        parts = _with_the_rest(kernel, **sizes)
+    else:
+        parts = _SOURCES[said.kind](kernel, said) if said is not None and asked else _by_kernel(kernel)
+        parts, owners = with_linked(parts, moment.linked, serving=asked)
+        known = asked or any(each.asked for each in owners)
     zeros = moment.kernel.heap + moment.kernel.anonymous - written.heap - written.anonymous
-    parts, owners = _with_linked(replace(parts, zeros=zeros), moment.linked, serving=known)
+    parts = replace(parts, zeros=zeros)
     return Taken(
         seconds=moment.seconds,
         resident=sum(getattr(parts, name) for name in Parts.__struct_fields__),
         parts=parts,
         swap=kernel.swap,
         huge=kernel.huge,
-        said=known or any(each.asked for each in owners),
+        proportional=moment.shares.resident if moment.shares is not None else 0,
+        private=kernel.private,
+        inherited=kernel.inherited,
+        below=kernel.below,
+        copied=moment.copied,
+        said=known,
         pin=_pin(said.walk) if said is not None and parts.pinned else None,
-        heaps=_heaps(parts, said) if said is not None and known and said.kind == "glibc" else None,
+        heaps=_heaps(parts, said) if said is not None and asked and said.kind == "glibc" else None,
         linked=owners,
     )
 
@@ -92,24 +109,10 @@ def thinned(moments: Sequence[Taken], most: int = MOST) -> list[Taken]:
     return [moments[at] for at in sorted(steps | {largest})]
 
 
-class _Pool:
-    """Resident memory that is given away part by part, and never more than there is."""
-
-    def __init__(self, size: int) -> None:
-        self._left = max(size, 0)
-
-    def take(self, wanted: int) -> int:
-        part = min(max(wanted, 0), self._left)
-        self._left -= part
-        return part
-
-    def rest(self) -> int:
-        return self.take(self._left)
-
-
 def _by_kernel(kernel: Kernel) -> Parts:
     """Without the allocator's word only [heap] is known to be its, and not what it holds there."""
-    return _with_the_rest(kernel, heap=kernel.heap, other=kernel.anonymous)
+    arenas = min(kernel.arenas, kernel.anonymous)
+    return _with_the_rest(kernel, heap=kernel.heap + arenas, other=kernel.anonymous - arenas)
 
 
 def _with_the_rest(kernel: Kernel, **parts: int) -> Parts:
@@ -120,6 +123,7 @@ def _with_the_rest(kernel: Kernel, **parts: int) -> Parts:
         files=kernel.files,
         written=kernel.written,
         shared=kernel.shared,
+        **{name: getattr(kernel, name) for name in OWNERS},
     )
 
 
@@ -130,7 +134,7 @@ def _glibc(kernel: Kernel, said: Said) -> Parts:
     live.
     """
     of, walk = said.values, said.walk
-    heap, anonymous = _Pool(kernel.heap), _Pool(kernel.anonymous)
+    heap, anonymous = Pool(kernel.heap), Pool(kernel.anonymous)
     if walk is None or not _of_now(walk, of):
         return _glibc_by_sums(kernel, of, walk)
     top, pinned = heap.take(walk.top_resident), heap.take(walk.whole_resident)
@@ -146,12 +150,12 @@ def _glibc(kernel: Kernel, said: Said) -> Parts:
         live += anonymous.take(of["mapped"] - said.around.mapped)
     else:
         live += anonymous.take(of["mapped"])
-        arenas = _Pool(of["arena"] - walk.bytes)
+        arenas = Pool(of["arena"] - walk.bytes)
         live += anonymous.take(arenas.take(max(walk.used - walk.live, 0)))
         unknown = anonymous.take(arenas.rest())
     live += heap.rest()
     cached, fastbins = _not_live(said)
-    of_live = _Pool(live)
+    of_live = Pool(live)
     cached, fastbins = of_live.take(cached), of_live.take(fastbins)
     return _with_the_rest(
         kernel,
@@ -168,8 +172,8 @@ def _glibc(kernel: Kernel, said: Said) -> Parts:
 
 def _glibc_by_sums(kernel: Kernel, of: dict[str, int], walk: Walk | None) -> Parts:
     """How much is live is known, and not what lies where."""
-    heap, anonymous = _Pool(kernel.heap), _Pool(kernel.anonymous)
-    arenas = _Pool(of["arena"] - (walk.bytes if walk else kernel.heap))
+    heap, anonymous = Pool(kernel.heap), Pool(kernel.anonymous)
+    arenas = Pool(of["arena"] - (walk.bytes if walk else kernel.heap))
     live = anonymous.take(of["mapped"])
     live += anonymous.take(arenas.take(max(walk.used - walk.live, 0) if walk else 0))
     free = anonymous.take(arenas.rest())
@@ -178,7 +182,7 @@ def _glibc_by_sums(kernel: Kernel, of: dict[str, int], walk: Walk | None) -> Par
     return _with_the_rest(kernel, live=live + heap.rest(), heap=free, other=anonymous.rest())
 
 
-def _used(pool: _Pool, walk: Walk) -> tuple[int, int]:
+def _used(pool: Pool, walk: Walk) -> tuple[int, int]:
     """What is resident of the blocks in use of the heaps, and what is free or bookkeeping in their pages."""
     live = pool.take(walk.live - walk.untouched)
     return live, pool.take(walk.resident - live - walk.whole_resident - walk.top_resident)
@@ -213,79 +217,17 @@ def _of_now(walk: Walk, of: dict[str, int]) -> bool:
     return changed <= _STALE * max(of["arena"], walk.arena)
 
 
-def _jemalloc(of: dict[str, int], pool: _Pool) -> dict[str, int]:
-    """`allocated` has what its thread caches hold, too; a build without statistics does not report it."""
-    held = pool.take(of.get("dirty", 0))
-    if "allocated" not in of:
-        return {"heap": pool.take(of.get("active", 0)), "held": held}
-    allocated, cached = of["allocated"], of.get("thread_caches", 0)
-    live = pool.take(allocated - cached)
-    inside = pool.take(of.get("active", 0) - allocated + cached + of.get("metadata", 0))
-    return {"live": live, "inside": inside, "held": held}
-
-
-def _tcmalloc(of: dict[str, int], pool: _Pool) -> dict[str, int]:
-    held = pool.take(of.get("free", 0))
-    live = pool.take(of.get("allocated", 0))
-    caches = of.get("heap", 0) - of.get("unmapped", 0) - of.get("free", 0) - of.get("allocated", 0)
-    return {"live": live, "inside": pool.take(caches), "held": held}
-
-
-def _committed(of: dict[str, int], pool: _Pool) -> dict[str, int]:
-    """Mimalloc and snmalloc report what they have committed, and not how much of that is in use."""
-    return {"heap": pool.take(of.get("committed", 0))}
-
-
-_HOLDS = {"jemalloc": _jemalloc, "tcmalloc": _tcmalloc, "mimalloc": _committed, "snmalloc": _committed}
-"""What of the memory in a pool is an allocator's, by its values."""
-
-
 def _without_zeros(kernel: Kernel) -> Kernel:
     """The same without zero pages inside huge pages: what was allocated and never written to."""
     heap = max(kernel.heap - kernel.heap_zeros, 0)
     return replace(kernel, heap=heap, anonymous=max(kernel.anonymous - kernel.anonymous_zeros, 0))
 
 
-def _without_foreign(kernel: Kernel, said: Said | None, linked: Sequence[Linked]) -> Kernel:
-    """The same where [heap] has what glibc knows of: tcmalloc grows it, too."""
-    if said is None or said.kind != "glibc" or "tcmalloc" not in {each.allocator for each in linked}:
-        return kernel
-    foreign = max(kernel.heap - said.values.get("arena", 0), 0)
-    return replace(kernel, heap=kernel.heap - foreign, anonymous=kernel.anonymous + foreign)
-
-
 def _serving(kernel: Kernel, said: Said) -> Parts:
     """An allocator other than glibc that serves malloc."""
-    pool = _Pool(kernel.heap + kernel.anonymous)
-    holds = _HOLDS[said.kind](said.values, pool)
+    pool = Pool(kernel.heap + kernel.anonymous)
+    holds = HOLDS[said.kind](said.values, pool)
     return _with_the_rest(kernel, **holds, other=pool.rest())
 
 
-def _with_linked(parts: Parts, linked: Sequence[Linked], *, serving: bool) -> tuple[Parts, list[Owner]]:
-    """The same with what linked allocators hold of the memory that nobody else accounts for.
-
-    Where none that serves malloc could be asked, [heap] may be theirs.
-    """
-    owners = []
-    for each in linked:
-        pool = _Pool(parts.other + (0 if serving else parts.heap))
-        holds = _HOLDS[each.allocator](each.values, pool) if each.values and each.allocator in _HOLDS else {}
-        background = each.values.get("background_thread")
-        owners.append(
-            Owner(
-                allocator=each.allocator,
-                file=each.file,
-                function=each.function,
-                asked=bool(each.values),
-                background=None if background is None else background == 1,
-                **holds,
-            )
-        )
-        taken = sum(holds.values())
-        of_other = min(taken, parts.other)
-        parts = replace(parts, other=parts.other - of_other, heap=parts.heap - (taken - of_other))
-        parts = replace(parts, **{name: getattr(parts, name) + size for name, size in holds.items()})
-    return parts, owners
-
-
-_SOURCES = {"glibc": _glibc} | dict.fromkeys(_HOLDS, _serving)
+_SOURCES = {"glibc": _glibc} | dict.fromkeys(HOLDS, _serving)

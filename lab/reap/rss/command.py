@@ -87,14 +87,15 @@ def rss(
     """Show what a program's resident memory consists of, over time.
 
     Reports how much of it is live, free inside pages with live bytes, free below a pin at the top of the
-    heap, cached by the allocator, freed but not yet reclaimed (LazyFree), not from malloc, files, or stacks;
-    and what would return it to the OS.
+    heap, cached by the allocator, freed but not yet reclaimed (LazyFree), the heap of a runtime (CPython, V8,
+    a JVM, Go, PHP), thread stacks, or files; and what would return it to the OS.
 
     CMD runs once, on this terminal. Reap queries the kernel from outside, and CMD's allocators from a thread
     inside CMD (glibc, jemalloc, tcmalloc; mimalloc and snmalloc in part), those that are linked into its
-    files too. With --pid nothing is loaded into the program, and live bytes cannot be distinguished from free
-    memory in the heap. With --server the process of the server that uses the most CPU time is observed, while
-    --load runs again and again.
+    files too. Several processes are summed by PSS. With --pid the process and those below it are observed;
+    nothing is loaded into them, and live bytes cannot be distinguished from free memory in the heap. With
+    --server the process of the server that uses the most CPU time is observed, while --load runs again and
+    again.
 
     With --try CMD runs again with each remedy that applies to it. Those that give most run in paired rounds,
     with 95 % confidence intervals; what was not tried is listed. CMD should do the same work on each run, and
@@ -150,14 +151,14 @@ def rss(
     path = output or unused(f"rss-{name}", ".csv")
     if pid is not None:
         with watching.rows(path, force=force) as file, steps.Live() as live:
-            observed = watching.process(pid, interval, seconds, file, live.update)
-        found, status = [observed], int(ExitCode.OK)
+            found, tree = watching.tree(pid, interval, seconds, file, live.update)
+        status = int(ExitCode.OK)
     elif server is not None:
         again = server_words.options(server, command)
         observed = steps.observe(
             server, list(command), allocator, interval, seconds, path, ask=ask, force=force
         )
-        steps.finish([observed], path, json_file, html_file, force=force, command=[], after=again)
+        steps.finish([observed], None, path, json_file, html_file, force=force, command=[], after=again)
         return ExitCode.OK
     elif tries:
         return steps.tried(
@@ -175,8 +176,10 @@ def rss(
     else:
         program, launch = steps.prepare(list(command), allocator, timeout, interval)
         with watching.rows(path, force=force) as file:
-            found, status = steps.run(program, launch, interval, file, ask=ask, recording=record, force=force)
-    steps.finish(found, path, json_file, html_file, force=force, command=list(command))
+            found, tree, status = steps.run(
+                program, launch, interval, file, ask=ask, recording=record, force=force
+            )
+    steps.finish(found, tree, path, json_file, html_file, force=force, command=list(command))
     return status
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from reap.rss.judge import ResidenceVerdict
 from reap.rss.records import Residence
+from reap.rss.verdict.runtimes import OWNED
 
 
 def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str]) -> list[str]:
@@ -18,9 +19,9 @@ def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str
     if not residence.allocator and not residence.last.said:
         return ["reap", "rss", "--html", "rss.html", "--", *command]
     if verdict.remedies:
-        chosen = ["--allocator", residence.allocator] if residence.allocator != "glibc" else []
+        chosen = ["--allocator", residence.allocator] if residence.allocator not in {"", "glibc"} else []
         return ["reap", "rss", "--try", *chosen, "--", *command]
-    if verdict.cause in {"files", "shared", "written", "stack", "nothing"}:
+    if verdict.cause in {"files", "shared", "written", "stack", "nothing", "copied", *OWNED}:
         return ["reap", "run", "--", *command]  # no allocator changes this memory; it may cost time
     if verdict.cause in {"live", "other"}:
         return ["reap", "record", "--", *command]

@@ -27,6 +27,8 @@ class _Process:
     """When its files are to be searched again."""
     code: int = 0
     """How many mappings of code it had then: with a library it has more."""
+    mappings: str = ""
+    """As last read; the same text again is no new reading."""
     token: int = 0
     """As last read."""
     searched: int = 0
@@ -59,8 +61,10 @@ class Search:
         process = self._processes.setdefault(pid, _Process())
         token = said.token if said is not None else 0
         self._finish(process, token, path)
-        code = mappings.count(" r-xp ")
-        if process.search is None and size >= _LEAST and (now >= process.due or code != process.code):
+        fresh, process.mappings = mappings is not process.mappings, mappings
+        code = mappings.count(" r-xp ") if fresh else process.code
+        due = fresh and (now >= process.due or code != process.code)
+        if process.search is None and size >= _LEAST and due:
             process.code = code
             # The mappings were read between two readings of one token: no library was unloaded meanwhile.
             process.searched = token if token == process.token else 0

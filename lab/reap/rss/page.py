@@ -17,7 +17,27 @@ from reap.rss.terminal import remedy_words
 from reap.rss.trials import words as trial_words
 from reap.rss.trials.records import Trials
 
-_LOWEST = ("files", "written", "shared", "stack", "other", "live", "heap", "inside", "cached")
+_LOWEST = (
+    "files",
+    "written",
+    "shared",
+    "stack",
+    "data",
+    "other",
+    "named",
+    "jvm",
+    "java",
+    "v8",
+    "python",
+    "php",
+    "beam",
+    "go_runtime",
+    "go",
+    "live",
+    "heap",
+    "inside",
+    "cached",
+)
 """What cannot be returned to the OS lies below what can."""
 _POINTS = 300
 """More cannot be seen."""
@@ -92,4 +112,5 @@ def _rows(residence: Residence) -> list[tuple[str, list[str]]]:
         for name, words in NAMES.items()
         if any(getattr(each.parts, name) for each in residence.moments)
     ]
-    return [*rows, ("resident", [units.size(each.resident) for each in shown])]
+    whole = "PSS" if residence.processes > 1 else "resident"
+    return [*rows, (whole, [units.size(each.resident) for each in shown])]

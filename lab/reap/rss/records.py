@@ -32,8 +32,28 @@ class Parts(Record):
     lazy_free: int = 0
     """Returned with MADV_FREE, not yet reclaimed: resident until the kernel needs it."""
     other: int = 0
-    """Anonymous memory that no malloc accounts for: the program's own mmap, stacks of threads, a runtime."""
+    """Anonymous memory of no owner that is known: the program's own mmap."""
+    python: int = 0
+    """CPython's arenas, which hold its objects of at most 512 bytes."""
+    v8: int = 0
+    """V8's heap and code."""
+    java: int = 0
+    """A JVM's heap."""
+    jvm: int = 0
+    """What else a JVM has mapped: metaspace, compiled code, tables of its garbage collector."""
+    go: int = 0
+    """Go's heap, stacks of goroutines included."""
+    go_runtime: int = 0
+    php: int = 0
+    """Zend's memory manager."""
+    beam: int = 0
+    """Carriers of Erlang's virtual machine."""
+    data: int = 0
+    """Static data (.bss)."""
+    named: int = 0
+    """Anonymous memory that its owner has named (PR_SET_VMA_ANON_NAME)."""
     stack: int = 0
+    """Stacks of all threads."""
     files: int = 0
     """Pages of files, shared with whoever else uses them."""
     written: int = 0
@@ -51,8 +71,18 @@ NAMES = {
     "heap": "the allocator's, not broken down",
     "zeros": "zero pages inside huge pages",
     "lazy_free": "LazyFree: not yet reclaimed",
-    "other": "anonymous, not from malloc",
-    "stack": "stack",
+    "other": "other anonymous memory",
+    "python": "CPython's arenas",
+    "v8": "V8's heap",
+    "java": "Java heap",
+    "jvm": "JVM: metaspace, code, GC",
+    "go": "Go's heap",
+    "go_runtime": "Go's runtime",
+    "php": "PHP's heap (Zend)",
+    "beam": "Erlang's carriers (BEAM)",
+    "data": "static data (.bss)",
+    "named": "named by its owner",
+    "stack": "thread stacks",
     "files": "files",
     "written": "own copies of files' pages",
     "shared": "shared memory",
@@ -109,6 +139,17 @@ class Taken(Record):
     parts: Parts
     swap: int = 0
     huge: int = 0
+    proportional: int = 0
+    """PSS: each page divided by the number of processes that map it; 0 where it is not known."""
+    private: int = 0
+    """Of `resident`, mapped by no other process."""
+    inherited: int = 0
+    """Of `resident`, anonymous memory that is still shared since a fork (copy-on-write)."""
+    below: int = 0
+    """Of the stacks, below the stack pointers: left by calls that have returned."""
+    copied: int = 0
+    """Of `private`, shared with the parent after the fork and copied since, as either wrote to it: at most.
+    """
     said: bool = False
     """The allocator was asked; otherwise its free memory cannot be separated from live bytes."""
     pin: Pin | None = None
@@ -118,8 +159,18 @@ class Taken(Record):
     """The allocators that are linked in; what is theirs is in `parts`, too."""
 
 
+class Cgroup(Record):
+    """Memory of the control group: that of all its processes, and page cache."""
+
+    current: int
+    limit: int
+
+
 class Residence(Record):
-    """A process's memory over time."""
+    """The memory of a process over time, or that of all processes of a command together.
+
+    Together, sizes are PSS: what processes share is counted once.
+    """
 
     command: list[str]
     pid: int
@@ -142,6 +193,10 @@ class Residence(Record):
     """Why observation stopped, where it did not end by itself."""
     custom_title: bool = False
     """Whether `command` is a title that the process has given itself, and not a command."""
+    processes: int = 1
+    """How many there were at the most at one moment."""
+    cgroup: Cgroup | None = None
+    """At the end, where there is a limit."""
     notes: list[str] = []
 
     @property

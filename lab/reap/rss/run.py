@@ -24,11 +24,17 @@ from reap.recording.read import read
 from reap.recording.records import Point
 from reap.rss import analyse as analysis
 from reap.rss import watch
-from reap.rss.records import Parts, Residence, Taken
+from reap.rss.records import Cgroup, Parts, Residence, Taken
+from reap.rss.tree import share, together
 
 _PARTS = Parts.__struct_fields__
 HEADINGS = ("seconds", "pid", "resident", *_PARTS, "swap", "huge")
 """The columns of the file of rows; all but the first two in bytes."""
+
+_UNREADABLE = (
+    "the mappings of a process of another user may not be read: three kinds of memory are all that is known "
+    "of it, and what it shares is counted in each process"
+)
 
 Progress = Callable[[Taken], None]
 """Told of every moment as it comes."""
@@ -39,6 +45,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     processes: list[Residence]
     """The one that had most resident memory first."""
+    tree: Residence | None
+    """All together, by PSS; None of one that had no two processes at a time."""
     outcome: Outcome
 
 
@@ -90,13 +98,30 @@ def process(
     By the kernel's word alone, unless it was started with `watch.asking` and this folder. Throws ReapError
     if it cannot be looked at.
     """
-    require_process(pid, interval)
+    return _watched(pid, interval, seconds, Log(interval, file, progress), folder, below=False)
+
+
+def tree(
+    pid: int, interval: float, seconds: float | None, file: TextIO, progress: Progress
+) -> tuple[list[Residence], Residence | None]:
+    """The same with the processes below it: that process, the others, and all together as in `Observed`."""
     log = Log(interval, file, progress)
+    first = _watched(pid, interval, seconds, log, None, below=True)
+    others = sorted(
+        (log.residence(each) for each in log.moments if each != pid), key=lambda each: -each.largest.resident
+    )
+    return [first, *others], log.tree(first.command)
+
+
+def _watched(
+    pid: int, interval: float, seconds: float | None, log: "Log", folder: Path | None, *, below: bool
+) -> Residence:
+    require_process(pid, interval)
     command = smaps.command(pid) or [f"process {pid}"]
     log.commands[pid] = command
     titled = smaps.titled(pid, command)
     try:
-        ended = watch.watch(pid, interval, seconds, log.add, folder)
+        ended = watch.watch(pid, interval, seconds, log.add, folder, below=below)
     except KeyboardInterrupt:
         ended = "you stopped the watching"
     if pid not in log.moments:
@@ -150,9 +175,11 @@ def command(
         log.commands.setdefault(next(iter(log.moments)), program.command)
     found = sorted((log.residence(pid) for pid in log.moments), key=lambda each: -each.largest.resident)
     first = msgspec.structs.replace(found[0], peak=outcome.peak_resident, notes=[*notes, *found[0].notes])
+    whole = log.tree(program.command)
     if recording is not None:
         first = _with_recording(first, recording)
-    return Observed(processes=[first, *found[1:]], outcome=outcome)
+        whole = _with_recording(whole, recording) if whole is not None else None
+    return Observed(processes=[first, *found[1:]], tree=whole, outcome=outcome)
 
 
 def _with_recording(first: Residence, file: Path) -> Residence:
@@ -182,12 +209,17 @@ class Log:
         self._counts: dict[int, int] = {}
         self._said: dict[int, Said] = {}
         self._trouble: list[str] = []
+        self._together: list[Taken] = []
+        self._shares: dict[int, Taken] = {}
+        self._most = 0
+        self._cgroup: Cgroup | None = None
+        self._coarse: set[int] = set()
         self._interval, self._file, self._progress = interval, file, progress
 
     def add(self, moment: Moment) -> None:
         """The next moment of some process."""
-        taken = analysis.take_apart(moment)
-        pid = moment.pid
+        pid, origin = moment.pid, self.moments.get(moment.forked_from)
+        taken = analysis.take_apart(moment, origin[-1] if origin else None)
         if command := smaps.command(pid):  # it may have become another program
             self.commands[pid] = command
         kept = self.moments.setdefault(pid, [])
@@ -195,6 +227,10 @@ class Log:
         self._counts[pid] = self._counts.get(pid, 0) + 1
         if len(kept) > 2 * analysis.MOST:  # the file has them all
             kept[:] = analysis.thinned(kept)
+        self._add_share(pid, share(moment, taken))
+        if moment.cgroup is not None:
+            self._cgroup = Cgroup(current=moment.cgroup.current, limit=moment.cgroup.limit)
+        self._coarse |= {pid} if moment.coarse else set()
         if moment.said is not None and (moment.said.values or pid not in self._said):
             self._said[pid] = moment.said
         if self._file is not None:
@@ -202,6 +238,41 @@ class Log:
             self._write([f"{taken.seconds:.3f}", pid, taken.resident, *values, taken.swap, taken.huge])
         if self._progress is not None:
             self._progress(taken)
+
+    def _add_share(self, pid: int, share: Taken) -> None:
+        """Processes are looked at in turn: those of one moment have the same time."""
+        if self._shares and next(iter(self._shares.values())).seconds != share.seconds:
+            self._close_moment()
+        self._shares[pid] = share
+
+    def _close_moment(self) -> None:
+        self._together.append(together(list(self._shares.values())))
+        self._most = max(self._most, len(self._shares))
+        self._shares = {}
+        if len(self._together) > 2 * analysis.MOST:
+            self._together = analysis.thinned(self._together)
+
+    def tree(self, command: list[str]) -> Residence | None:
+        """All processes together; None where there were never two. To be called when all was seen."""
+        shares = self._shares
+        largest = max(shares, key=lambda pid: shares[pid].resident, default=0)
+        if shares:
+            self._close_moment()
+        if self._most < 2:
+            return None
+        asked = [self._said[pid] for pid in (largest, *shares) if pid in self._said]
+        said = next((each for each in asked if each.kind), None)
+        return Residence(
+            command=command,
+            pid=largest,
+            moments=analysis.thinned(self._together),
+            taken=len(self._together),
+            interval=self._interval,
+            allocator=said.kind if said and self._together[-1].said else "",
+            processes=self._most,
+            cgroup=self._cgroup,
+            notes=[*self._trouble, *([_UNREADABLE] if self._coarse else [])],
+        )
 
     def _write(self, row: list[object]) -> None:
         assert self._file is not None  # noqa: S101 - the caller looked
@@ -225,7 +296,8 @@ class Log:
             allocator=said.kind if said and moments[-1].said else "",
             provider=said.provider if said else "",
             background=None if background is None else background == 1,
-            notes=[*self._trouble, *_notes(moments, said)],
+            cgroup=self._cgroup,
+            notes=[*self._trouble, *([_UNREADABLE] if pid in self._coarse else []), *_notes(moments, said)],
         )
 
 

@@ -132,12 +132,13 @@ def run(
     ask: bool,
     recording: Path | None,
     force: bool,
-) -> tuple[list[Residence], int]:
-    """Runs a command and watches it; its processes, the largest first, and the status to exit with."""
+) -> tuple[list[Residence], Residence | None, int]:
+    """Runs a command and watches it: its processes, the largest first, all together, and the exit status."""
     observed = watching.command(found, launch, interval, file, ask=ask, recording=recording, force=force)
     if recording is not None and recording.exists():
         reporting.say_written("the recording", recording)
-    return observed.processes, reporting.say_end(found.command[0], observed.outcome, launch.timeout)
+    status = reporting.say_end(found.command[0], observed.outcome, launch.timeout)
+    return observed.processes, observed.tree, status
 
 
 def tried(
@@ -162,20 +163,20 @@ def tried(
     with spooled_file(spool=True) as stdin:
         launch = msgspec.structs.replace(launch, stdin=stdin)
         with watching.rows(path, force=force) as file:
-            found, status = run(program, launch, interval, file, ask=ask, recording=None, force=force)
+            found, tree, status = run(program, launch, interval, file, ask=ask, recording=None, force=force)
         if status != 0:
             click.echo("note: its exit status is not 0; remedies are tried all the same", err=True)
         trials = measured(
             program,
             base,
-            found,
+            [*filter(None, [tree]), *found],
             path.with_name(f"{path.stem}-trials"),
             budget=budget,
             timeout=timeout,
             stdin=stdin,
             force=force,
         )
-    finish(found, path, json_file, html_file, force=force, command=command, trials=trials)
+    finish(found, tree, path, json_file, html_file, force=force, command=command, trials=trials)
     return status
 
 
@@ -185,7 +186,7 @@ def finish_trials(trials: Trials, json_file: Path | None, html_file: Path | None
         _write_page(html_file, [], trials, force=force)
     if json_file is not None:
         reporting.write_plain(
-            json_file, "rss", {"processes": [], "verdict": None, "trials": trials}, force=force
+            json_file, "rss", {"processes": [], "tree": None, "verdict": None, "trials": trials}, force=force
         )
     console = reporting.console(json_file, html_file)
     trial_pages.render(console, trials)
@@ -213,11 +214,14 @@ def _write_page(file: Path, seen: list[tuple[str, Residence]], trials: Trials | 
 def _name(residence: Residence) -> str:
     """The command as it would be typed, or the title that the process gave itself."""
     words = residence.command
+    if residence.processes > 1:
+        return f"{command_line(words)} ({residence.processes} processes, PSS)"
     return " ".join(words) if residence.custom_title else command_line(words)
 
 
 def finish(
     found: list[Residence],
+    tree: Residence | None,
     rows: Path,
     json_file: Path | None,
     html_file: Path | None,
@@ -229,19 +233,21 @@ def finish(
 ) -> None:
     """Writes the files, prints the answer, and names the files and the next command.
 
+    The answer is of `tree`, all processes together, where there were several at a time.
     `after` are words for `reap compare` next, of a server. Where a command was run, standard output is its
     own, and the answer goes to standard error.
     """
-    first = found[0]
+    first = tree or found[0]
     verdict = judge(first)
     if html_file is not None:
-        _write_page(html_file, [(_name(each), each) for each in found], trials, force=force)
+        seen = [(_name(each), each) for each in [*filter(None, [tree]), *found]]
+        _write_page(html_file, seen, trials, force=force)
     if json_file is not None:
-        results = {"processes": found, "verdict": verdict, "trials": trials}
+        results = {"processes": found, "tree": tree, "verdict": verdict, "trials": trials}
         reporting.write_plain(json_file, "rss", results, force=force)
     console = Console(stderr=True) if command else reporting.console(json_file, html_file)
     terminal.render(console, first)
-    terminal.render_others(console, found[1:])
+    terminal.render_others(console, found if tree else found[1:])
     if html_file is not None:
         reporting.say_written("the report", html_file)
     reporting.say_written("all snapshots", rows)

@@ -12,7 +12,7 @@ from reap.base import units
 from reap.base.text import printable, resample, shortened, sparkline
 from reap.draw.terminal import line, notes
 from reap.rss.judge import ResidenceVerdict
-from reap.rss.records import NAMES, Residence
+from reap.rss.records import NAMES, Residence, Taken
 
 _CURVE, _REST = 32, 72
 """The width of a curve, and that of what stands before it."""
@@ -41,7 +41,7 @@ def render_sentences(console: Console, verdict: ResidenceVerdict) -> None:
 def render(console: Console, residence: Residence) -> None:
     """Print the parts settled, when memory was largest and at the end, their curves, and the notes."""
     name = shortened(printable(shlex.join(residence.command)), _LONGEST)
-    console.print(Text(f"Resident memory of {name}", style="bold"))
+    console.print(Text(f"{_what(residence)} of {name}", style="bold"))
     _table(console, residence)
     asked = [each.allocator for each in residence.last.linked if each.asked]
     names = list(dict.fromkeys([*([residence.allocator] if residence.allocator else []), *asked]))
@@ -50,17 +50,35 @@ def render(console: Console, residence: Residence) -> None:
     line(console, f"{taken}, at least {residence.interval:g} s apart; figures from {who}")
     if residence.recorded is not None:
         line(console, f"live at the end by the recording: {units.size(residence.recorded)}")
+    if residence.processes > 1 or residence.last.inherited or residence.last.copied:
+        line(console, _sharing(residence.last))
     notes(console, [*([residence.ended] if residence.ended else []), *residence.notes])
+
+
+def _what(residence: Residence) -> str:
+    if residence.processes > 1:
+        return f"Memory (PSS, at most {residence.processes} processes at a time)"
+    return "Resident memory"
 
 
 def render_others(console: Console, others: Sequence[Residence]) -> None:
     """A line for each of the largest of the other processes of a command."""
     for each in others[:_OTHERS]:
-        size = units.size(each.largest.resident)
+        size, private = units.size(each.largest.resident), units.size(each.last.private)
         name = shortened(printable(shlex.join(each.command)), 60)
-        line(console, f"also: process {each.pid}, at most {size}: {name}")
+        line(console, f"also: process {each.pid}, at most {size}, {private} private at the end: {name}")
     if len(others) > _OTHERS:
         line(console, f"and {len(others) - _OTHERS} smaller ones, in the file of all snapshots")
+
+
+def _sharing(moment: Taken) -> str:
+    """What of the memory is whose, at the end."""
+    parts = [
+        f"{units.size(moment.private)} private",
+        f"{units.size(moment.inherited)} shared since a fork in each process that maps it",
+        f"at most {units.size(moment.copied)} copied since",
+    ]
+    return f"at the end: {', '.join(parts)}"
 
 
 def remedy_words(what: str, environment: dict[str, str], allocator: str) -> str:
@@ -95,7 +113,7 @@ def _table(console: Console, residence: Residence) -> None:
         )
     whole = [(each.seconds, float(each.resident)) for each in moments]
     table.add_row(
-        "resident",
+        "PSS" if residence.processes > 1 else "resident",
         units.size(settled.resident),
         "",
         units.size(largest.resident),

@@ -4,7 +4,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,8 @@ import msgspec
 from reap.base.errors import ReapError
 from reap.base.files import folder_for_programs
 from reap.launch import native_files, spawn
-from reap.launch.process import huge, smaps
+from reap.launch.process import areas, cgroup, huge, smaps
+from reap.launch.process.look import View, Watched
 from reap.launch.process.records import Kernel, Moment, Said
 from reap.launch.records import Launch, Outcome
 from reap.rss import file
@@ -21,8 +22,9 @@ from reap.rss.linked import Search
 Take = Callable[[Moment], None]
 """Gets each moment as it comes; called from another thread than `run`'s."""
 
-_SHARE = 20
-"""Looking takes at most one part in so many of the time: many mappings are looked at less often."""
+_SHARE, _CREDIT = 0.012, 0.02
+"""CPU time of looking: as a share of the time, and in seconds that may be spent at first, for short programs.
+Many mappings are looked at less often."""
 _FIRST = 0.005
 """Seconds to the second look."""
 _LATE = 5.0
@@ -35,26 +37,38 @@ _SAMPLED = 0.5
 """Seconds between two samples of them: each takes 1.5 ms."""
 
 
-def watch(pid: int, interval: float, seconds: float | None, take: Take, folder: Path | None = None) -> str:
+def watch(
+    pid: int,
+    interval: float,
+    seconds: float | None,
+    take: Take,
+    folder: Path | None = None,
+    *,
+    below: bool = False,
+) -> str:
     """Looks at a process until it ends, or for some seconds; returns why it stopped, as a sentence or empty.
 
-    With the `folder` of `asking`, what its allocator says is taken from there. Throws ReapError if it may
-    not be looked at.
+    With `below`, the processes that it has started and those below them are looked at, too. With the `folder`
+    of `asking`, what its allocator says is taken from there. Throws ReapError if it may not be looked at.
     """
     smaps.require_readable(pid)
+    looks = Looks(interval, folder)
     try:
-        begun, image, looking = smaps.begun(pid), smaps.executable(pid), _Looking(folder, interval)
+        begun, image = smaps.begun(pid), smaps.executable(pid)
         for now in _ticks(interval, seconds):
-            moment = looking.look(pid, now)
+            moments = looks.at(now, [pid, *(smaps.descendants(pid) if below else [])])
             if smaps.begun(pid) != begun:
                 return f"process {pid} ended, and its number is another's now"
             if smaps.executable(pid) != image:
                 return f"process {pid} became another program: {smaps.executable(pid)}"
-            take(moment)
+            if not moments or moments[0].pid != pid:
+                return f"process {pid} ended"
+            if moments[0].coarse:
+                return f"process {pid} became another user's, and may not be looked at any more"
+            for moment in moments:
+                take(moment)
     except smaps.EndedError:
         return f"process {pid} ended"
-    except PermissionError:
-        return f"process {pid} became another user's, and may not be looked at any more"
     return ""
 
 
@@ -96,7 +110,7 @@ class _Watcher:
     def __init__(self, interval: float, folder: Path | None, take: Take) -> None:
         self.failure: Exception | None = None
         self._interval, self._take = interval, take
-        self._looking = _Looking(folder, interval)
+        self._looks = Looks(interval, folder)
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="reap-rss", daemon=True)
 
@@ -110,9 +124,8 @@ class _Watcher:
     def _watch(self) -> None:
         try:
             for now in _ticks(self._interval, None, self._end):
-                for pid in _measured():
-                    with contextlib.suppress(smaps.EndedError, PermissionError):
-                        self._take(self._looking.look(pid, now))
+                for moment in self._looks.at(now, list(_measured())):
+                    self._take(moment)
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for us
             self.failure = error
 
@@ -124,36 +137,67 @@ def without_late_values(said: Said | None, interval: float, now: float) -> Said 
     return msgspec.structs.replace(said, values={}, walk=None, others=None, around=None, linked=[])
 
 
-class _Looking:
-    """Takes snapshots of processes, whose allocators write into `folder` if there is one."""
+class Looks:
+    """Looks at processes again and again, and keeps what it learned of each.
 
-    def __init__(self, folder: Path | None, interval: float) -> None:
-        self._folder, self._interval = folder, interval
+    With a `folder`, allocators of the processes write there.
+    """
+
+    def __init__(self, interval: float, folder: Path | None) -> None:
+        self._interval, self._folder = interval, folder
+        self._watched: dict[int, Watched] = {}
         self._search = Search()
         self._zeros: dict[int, tuple[float, huge.Zeros | None]] = {}
         """Until when a sample of a process is good, and the sample."""
         self._turns = 0
 
-    def look(self, pid: int, now: float) -> Moment:
-        """A process at this moment. Throws EndedError, or PermissionError."""
-        text = smaps.mappings(pid)
-        path = said = None
-        # Not what is left of a program that this process was before, and that wrote there.
-        number = smaps.number_within(pid) if self._folder else pid
-        if self._folder and f"/{self._folder.name}/{number}\n" in text:
-            path = self._folder / str(number)
-            said = without_late_values(file.read(path), self._interval, time.monotonic())
-        kernel = self._with_zeros(pid, text, smaps.parse(text), now)
-        linked = self._search.look(pid, text, kernel.heap + kernel.anonymous, said, path, now)
-        return Moment(pid=pid, seconds=now, kernel=kernel, said=said, linked=linked)
+    def at(self, now: float, pids: Sequence[int]) -> list[Moment]:
+        """The processes at this moment; one that ended meanwhile is left out."""
+        before = self._watched
+        self._watched = {}
+        for pid in pids:  # parents come before their children
+            parent = None if pid in before else self._watched.get(smaps.parent(pid))
+            self._watched[pid] = before.get(pid) or Watched(pid, parent)
+        views: dict[int, View] = {}
+        for pid in pids:
+            with contextlib.suppress(smaps.EndedError):
+                views[pid] = self._watched[pid].look()
+        return [self._moment(pid, now, view, views.get(smaps.parent(pid))) for pid, view in views.items()]
 
-    def _with_zeros(self, pid: int, text: str, kernel: Kernel, now: float) -> Kernel:
+    def _moment(self, pid: int, now: float, view: View, parent: View | None) -> Moment:
+        forked = parent is not None and areas.forked(view.areas, parent.areas)
+        path = self._answers(pid, view.text)
+        said = (
+            None if path is None else without_late_values(file.read(path), self._interval, time.monotonic())
+        )
+        private = view.kernel.heap + view.kernel.anonymous
+        return Moment(
+            pid=pid,
+            seconds=now,
+            kernel=self._with_zeros(pid, view, now),
+            shares=view.shares,
+            said=said,
+            linked=self._search.look(pid, view.text, private, said, path, now) if view.text else [],
+            copied=areas.copied(view.areas, parent.areas) if parent and forked else 0,
+            forked_from=smaps.parent(pid) if forked else 0,
+            cgroup=cgroup.read(pid),
+            coarse=not view.text,
+        )
+
+    def _answers(self, pid: int, text: str) -> Path | None:
+        """The file where its allocators write, unless a program wrote it that this process was before."""
+        number = smaps.number_within(pid) if self._folder else pid
+        mapped = self._folder is not None and f"/{self._folder.name}/{number}\n" in text
+        return self._folder / str(number) if self._folder and mapped else None
+
+    def _with_zeros(self, pid: int, view: View, now: float) -> Kernel:
+        kernel = view.kernel
         if kernel.huge < _LEAST_HUGE:
             return kernel
         until, zeros = self._zeros.get(pid, (now, None))
         if now >= until:
             self._turns += 1
-            zeros = huge.zeros(pid, text, self._turns)
+            zeros = huge.zeros(pid, view.areas, view.claims, self._turns)
             self._zeros[pid] = now + _SAMPLED, zeros
         if zeros is None:
             return kernel
@@ -183,15 +227,18 @@ def _ticks(interval: float, seconds: float | None, end: threading.Event | None =
     """
     ended = end or threading.Event()
     step = min(interval, _FIRST)
-    begin = time.monotonic()
+    begin, spent = time.monotonic(), time.thread_time()
     while True:
-        now, used = time.monotonic(), time.thread_time()
+        now = time.monotonic()
         yield now - begin
         if seconds is not None and now - begin >= seconds:
             return
         # By CPU time: on a busy machine it is the waiting that takes long, and not the looking.
-        rest = (time.thread_time() - used) * (_SHARE - 1)
-        if ended.wait(max(step - (time.monotonic() - now), rest)):
+        used = time.thread_time() - spent - _CREDIT
+        rest = max(step - (time.monotonic() - now), used / _SHARE - (time.monotonic() - begin), 0)
+        if seconds is not None:  # the end is looked at
+            rest = min(rest, max(seconds - (time.monotonic() - begin), 0))
+        if ended.wait(rest):
             return
         step = min(interval, step * 2)
 

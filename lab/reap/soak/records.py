@@ -7,7 +7,20 @@ GROUPS = {
     "free": ("inside", "cached", "pinned", "top", "held"),
     "heap": ("heap",),
     "lazy_free": ("lazy_free",),
-    "other": ("other", "stack"),
+    "other": (
+        "other",
+        "stack",
+        "python",
+        "v8",
+        "java",
+        "jvm",
+        "go",
+        "go_runtime",
+        "php",
+        "beam",
+        "data",
+        "named",
+    ),
     "files": ("files", "written", "shared"),
 }
 """The parts of resident memory that grow for the same reason, by the names that `reap rss` has for them."""
@@ -17,7 +30,7 @@ WORDS = {
     "free": "free, held by the allocator",
     "heap": "heap, not broken down",
     "lazy_free": "LazyFree, not reclaimed",
-    "other": "not from malloc, stacks",
+    "other": "runtimes, stacks, other anonymous",
     "files": "files, shared memory",
 }
 

@@ -2,19 +2,18 @@
 
 from pathlib import Path
 
-import msgspec
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from lab.test.rss.moments import around_of, kernel_of, residence_of, taken_of, walk_of
+from msgspec.structs import replace
 
 from reap.launch.host.machine import describe
 from reap.launch.process import smaps
-from reap.launch.process.records import Around, Kernel, Linked, Moment, Said, Walk
+from reap.launch.process.records import Kernel, Linked, Said
 from reap.recording.records import Point
 from reap.rss import analyse
 from reap.rss import page as pages
 from reap.rss.commands import after
 from reap.rss.judge import judge
-from reap.rss.records import NAMES, Heaps, Parts, Residence
+from reap.rss.records import NAMES, Heaps, Parts
 from reap.rss.watch import without_late_values
 
 MB = 1 << 20
@@ -45,29 +44,6 @@ Anonymous:            20 kB
 """
 
 
-def kernel_of(**sizes):
-    parts = dict.fromkeys(Kernel.__struct_fields__, 0) | sizes
-    return Kernel(**parts | {"resident": sum(parts.values()) - parts["swap"] - parts["huge"]})
-
-
-def walk_of(**fields):
-    return Walk(**dict.fromkeys(Walk.__struct_fields__, 0) | {"stamp": 1} | fields)
-
-
-def around_of(**fields):
-    return Around(**{**dict.fromkeys(Around.__struct_fields__, 0), **fields})
-
-
-def taken_of(kernel, said=None, seconds=1.0, linked=()):
-    moment = Moment(pid=1, seconds=seconds, kernel=kernel, said=said, linked=list(linked))
-    return analyse.take_apart(moment)
-
-
-def residence_of(*moments, allocator="glibc", **fields):
-    values = {"command": ["server"], "pid": 1, "interval": 0.1, "allocator": allocator, **fields}
-    return Residence(moments=list(moments), taken=len(moments), **values)
-
-
 def test_each_mapping_counts_as_what_it_is():
     kb = 1024
     assert smaps.parse(SMAPS) == Kernel(
@@ -81,6 +57,7 @@ def test_each_mapping_counts_as_what_it_is():
         lazy_free=40 * kb,
         swap=4 * kb,
         huge=16 * kb,
+        private=236 * kb,
     )
 
 
@@ -361,7 +338,7 @@ def test_an_allocator_that_cannot_be_asked_is_named():
 
 def test_zero_pages_inside_huge_pages_are_a_finding_of_their_own():
     kernel = kernel_of(anonymous=200 * MB, huge=200 * MB)
-    kernel = msgspec.structs.replace(kernel, anonymous_zeros=199 * MB)
+    kernel = replace(kernel, anonymous_zeros=199 * MB)
     said = Said(kind="jemalloc", provider="", stamp=1, values={"allocated": 200 * MB, "active": 200 * MB})
     taken = taken_of(kernel, said)
     assert (taken.parts.zeros, taken.parts.live) == (199 * MB, MB)
@@ -396,7 +373,7 @@ def test_what_was_given_back_before_the_end_is_told():
         taken_of(kernel_of(heap=100 * MB), seconds=1.5),
         taken_of(kernel_of(files=10 * MB), seconds=2),
     )
-    later = msgspec.structs.replace(last, seconds=9)
+    later = replace(last, seconds=9)
     sentences = judge(residence_of(most, last, later)).sentences
     assert sentences[1].startswith(
         "At peak it was 100 MiB, 1.50 s after the start; the largest part, 100 MiB, was the allocator's"
@@ -442,7 +419,7 @@ def test_what_fills_up_to_its_size_does_not_grow():
 
 def test_rss_settled_not_the_last_instant():
     """What is pinned for most of the time and freed at the exit, after a burst and a snapshot of the exit."""
-    pin = [msgspec.structs.replace(pinned(), seconds=float(at)) for at in range(1, 20)]
+    pin = [replace(pinned(), seconds=float(at)) for at in range(1, 20)]
     burst, exit_ = live(900 * MB, 12.5), live(15 * MB, 20.0)
     seen = residence_of(live(2 * MB, 0.0), *pin[:12], burst, *pin[12:], exit_)
     verdict = judge(seen)
@@ -457,44 +434,6 @@ def test_a_snapshot_of_which_more_is_known_stands_for_settled_memory():
     """The latest one was taken before the allocator had answered."""
     known, unknown = live(50 * MB, 9.0), taken_of(kernel_of(anonymous=50 * MB), None, 10.0)
     assert residence_of(live(50 * MB, 0.0), live(50 * MB, 5.0), known, unknown).settled == known
-
-
-SIZES = st.integers(0, 1 << 50)
-WALKS = st.none() | st.builds(Walk, **dict.fromkeys(Walk.__struct_fields__, SIZES))
-
-SAID = {
-    "": (),
-    "glibc": ("arena", "mapped", "used", "free", "fastbins", "top"),
-    "jemalloc": ("allocated", "active", "metadata", "resident", "mapped", "retained", "dirty", "muzzy",
-                 "thread_caches", "background_thread"),
-    "tcmalloc": ("allocated", "heap", "free", "unmapped", "thread_caches", "central_cache", "transfer_cache"),
-    "mimalloc": ("committed", "most_committed"),
-}  # fmt: skip
-"""What each kind of allocator says of itself."""
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    kind=st.sampled_from(sorted(SAID)),
-    kernel=st.builds(Kernel, **dict.fromkeys(Kernel.__struct_fields__, SIZES)),
-    values=st.lists(SIZES, min_size=10, max_size=10),
-    walk=WALKS,
-    others=WALKS,
-    around=st.none() | st.builds(Around, **dict.fromkeys(Around.__struct_fields__, SIZES)),
-    more=st.lists(st.sampled_from(sorted(SAID)[1:]), max_size=2),
-)
-def test_parts_add_up_whatever_is_said(kind, kernel, values, walk, others, around, more):
-    named = dict(zip(SAID[kind], values, strict=False))
-    said = Said(kind=kind, provider="", stamp=1, values=named, walk=walk, others=others, around=around)
-    linked = [
-        Linked(allocator=each, file="/lib/other.so", values=dict(zip(SAID[each], values, strict=False)))
-        for each in more
-    ]
-    taken = taken_of(kernel, said, linked=linked)
-    areas = ("heap", "anonymous", "stack", "files", "written", "shared", "lazy_free")
-    assert taken.resident == sum(getattr(kernel, name) for name in areas)
-    assert all(getattr(taken.parts, name) >= 0 for name in Parts.__struct_fields__)
-    assert judge(residence_of(taken, allocator=kind)).sentences
 
 
 def test_every_part_has_a_name():

@@ -47,7 +47,7 @@ def of_rss(case: Case, scale: float, *, cured: bool = False) -> ResidenceVerdict
     """The verdict of `reap rss`."""
     found, launch = _launch(case, scale, cured=cured)
     observed = run.command(found, launch, INTERVAL, io.StringIO(), ask=True)
-    return judge_residence(observed.processes[0])
+    return judge_residence(observed.tree or observed.processes[0])
 
 
 def of_run(

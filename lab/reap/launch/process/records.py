@@ -2,21 +2,24 @@
 
 from reap.base.records import Record
 
+OWNERS = ("python", "v8", "java", "jvm", "go", "go_runtime", "php", "beam", "data", "named")
+"""The fields of `Kernel` that are memory of a language runtime, or of another owner that is no malloc."""
+
 
 class Kernel(Record):
     """The resident memory of a process by kind of mapping, as /proc/PID/smaps has it.
 
-    The first six add up to `resident` but for what `lazy_free` counts of the anonymous ones: it is left out
-    of `heap` and `anonymous`, and stands for itself.
+    `heap` to `lazy_free` and the fields that `OWNERS` names add up to `resident`: what one of them counts is
+    in no other.
     """
 
     resident: int
     heap: int
     """The area that grows by brk, which the kernel calls [heap]."""
     anonymous: int
-    """Other private memory of no file: mmap, the stacks of threads."""
+    """Other private memory of no file: mmap."""
     stack: int
-    """The first thread's stack; that of the others cannot be told from other anonymous memory."""
+    """The stacks of all threads."""
     files: int
     """Pages of files as they are on the disk: programs, libraries, mapped data."""
     written: int
@@ -32,6 +35,41 @@ class Kernel(Record):
     """Of `heap`, pages of only zeros inside huge pages, by a sample; 0 if not known."""
     anonymous_zeros: int = 0
     """The same of `anonymous`."""
+    python: int = 0
+    """Arenas of CPython's small-object allocator, by a sample of their pools: within some percent."""
+    v8: int = 0
+    """Pages of V8's heap, and its code."""
+    java: int = 0
+    """A JVM's heap of objects."""
+    jvm: int = 0
+    """What else a JVM has mapped: metaspace, compiled code, tables of its garbage collector."""
+    go: int = 0
+    """Go's heap, stacks of goroutines included."""
+    go_runtime: int = 0
+    """What else Go's runtime has mapped: its tables."""
+    php: int = 0
+    """Zend's memory manager."""
+    beam: int = 0
+    """Carriers of Erlang's virtual machine: what neither glibc nor a stack has there."""
+    data: int = 0
+    """Static data that no file has (.bss): of the executable, and little of libraries."""
+    named: int = 0
+    """Anonymous memory that its owner has given a name (PR_SET_VMA_ANON_NAME)."""
+    arenas: int = 0
+    """Of `anonymous`: glibc's heaps of threads and blocks with a mapping each, by their headers."""
+    below: int = 0
+    """Of `stack`, below the stack pointers: left by calls that have returned."""
+    private: int = 0
+    """Of `resident`, mapped by no other process."""
+    inherited: int = 0
+    """Of `resident`, anonymous and still shared with other processes since a fork (copy-on-write)."""
+
+
+class Cgroup(Record):
+    """The memory of the control group of a process: all of its processes, page cache included."""
+
+    current: int
+    limit: int
 
 
 class Walk(Record):
@@ -125,3 +163,13 @@ class Moment(Record):
     kernel: Kernel
     said: Said | None = None
     linked: list[Linked] = []
+    shares: Kernel | None = None
+    """The same by PSS; None where that is not known."""
+    copied: int = 0
+    """Of its private memory, shared with its parent after the fork and copied since: at most."""
+    forked_from: int = 0
+    """The process that it was forked from and is a copy of; 0 for one that has executed a program since."""
+    cgroup: Cgroup | None = None
+    """Where there is a limit."""
+    coarse: bool = False
+    """By /proc/PID/status alone, as its mappings may not be read."""

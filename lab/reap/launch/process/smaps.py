@@ -2,17 +2,19 @@
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from reap.base import units
 from reap.base.errors import ExitCode, ReapError
+from reap.launch.process import areas
 from reap.launch.process.records import Kernel
 
 PROC = Path("/proc")
 _PF_KTHREAD = 0x00200000
 """The flag of the kernel's threads (linux/sched.h)."""
-_SHARED = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero", "/anon_hugepage")  # noqa: S108 - names, not files
 
 
 class EndedError(Exception):
@@ -20,7 +22,7 @@ class EndedError(Exception):
 
 
 def read(pid: int) -> Kernel:
-    """The memory of a process now. Some 20 us a mapping, in the kernel and here together.
+    """The memory of a process now, by kind. Some 20 us a mapping, in the kernel and here together.
 
     Throws EndedError if it ended, PermissionError if it belongs to somebody else.
     """
@@ -36,6 +38,13 @@ def mappings(pid: int) -> str:
     if not text:  # a zombie has none, as a kernel's thread
         raise EndedError
     return text
+
+
+def pages(pid: int) -> str:
+    """The numbers of its pages, at no more than 20 us; empty where there are none."""
+    with contextlib.suppress(OSError):
+        return (PROC / str(pid) / "statm").read_text(errors="replace")
+    return ""
 
 
 def number_within(pid: int) -> int:
@@ -65,46 +74,35 @@ def _whole(thread: Path) -> str:
 
 
 def parse(text: str) -> Kernel:
-    """What a text like /proc/PID/smaps adds up to.
-
-    The kernel writes it a page at a time, and starts again with a mapping that has grown meanwhile: of two
-    that begin at one address, the second counts.
-    """
-    totals = dict.fromkeys(Kernel.__struct_fields__, 0)
-    name, private, begin = "", True, ""
-    sizes: dict[str, int] = {}
-    for line in text.splitlines():
-        word, _, rest = line.partition(" ")
-        if not word.endswith(":"):  # the head of the next mapping: begin-end rights offset device inode name
-            before, begin = begin, word.partition("-")[0]
-            if begin != before:
-                _add(totals, name, sizes, private=private)
-            fields = rest.split(maxsplit=4)
-            name, private, sizes = fields[4] if len(fields) > 4 else "", fields[0].endswith("p"), {}
-        elif rest.endswith(" kB"):
-            sizes[word[:-1]] = int(rest[:-3]) * 1024
-    _add(totals, name, sizes, private=private)
-    return Kernel(**totals)
+    """What a text like /proc/PID/smaps adds up to, by kind of mapping alone."""
+    return areas.summed(areas.parse(text), {})[0]
 
 
-def _add(totals: dict[str, int], name: str, sizes: dict[str, int], *, private: bool) -> None:
-    resident, lazy = sizes.get("Rss", 0), sizes.get("LazyFree", 0)
-    own = sizes.get("Anonymous", 0)
-    totals["resident"] += resident
-    totals["lazy_free"] += lazy
-    totals["swap"] += sizes.get("Swap", 0)
-    totals["huge"] += sizes.get("AnonHugePages", 0)
-    if name == "[heap]":
-        totals["heap"] += resident - lazy
-    elif name.startswith("[stack"):
-        totals["stack"] += resident - lazy
-    elif name.startswith(_SHARED) and not (private and own == resident):
-        totals["shared"] += resident - lazy
-    elif not name or name.startswith("[anon"):
-        totals["anonymous"] += resident - lazy
-    else:
-        totals["files"] += resident - own
-        totals["written"] += own - lazy
+def coarse(pid: int) -> Kernel:
+    """What anybody may read of a process: three kinds and what is swapped out. Throws EndedError."""
+    kinds = _kinds(pid)
+    if not kinds:
+        raise EndedError
+    anonymous, files, shared = (kinds.get(name, 0) for name in ("RssAnon", "RssFile", "RssShmem"))
+    return Kernel(
+        resident=anonymous + files + shared,
+        heap=0,
+        anonymous=anonymous,
+        stack=0,
+        files=files,
+        written=0,
+        shared=shared,
+        lazy_free=0,
+        swap=kinds.get("VmSwap", 0),
+    )
+
+
+def _kinds(pid: int) -> dict[str, int]:
+    """Sizes in /proc/PID/status by name; empty for a process without memory."""
+    with contextlib.suppress(OSError):
+        text = (PROC / str(pid) / "status").read_text(errors="replace")
+        return {name: int(size) << 10 for name, size in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE)}
+    return {}
 
 
 def begun(pid: int) -> int:
@@ -149,6 +147,13 @@ def executable(pid: int) -> str:
     return ""
 
 
+def parent(pid: int) -> int:
+    """The process that has made it, or has adopted it; 0 for none that is known."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        return int((PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+    return 0
+
+
 def children(pid: int) -> list[int]:
     """The processes that its threads have made and that are still there."""
     found: list[int] = []
@@ -191,12 +196,24 @@ def require_readable(pid: int) -> None:
         raise _gone(pid) from None
     except PermissionError:
         raise ReapError(
-            f"the memory of process {pid} may not be looked at: it belongs to another user, or hides itself",
+            f"the memory of process {pid} may not be looked at: it belongs to another user, or hides itself"
+            f"{_for_anybody(pid)}",
             f"sudo reap rss --pid {pid}",
             ExitCode.NOT_EXECUTABLE,
         ) from None
     if not text:
         _explain_empty(pid)
+
+
+def _for_anybody(pid: int) -> str:
+    """What is known without permission, as the end of a sentence."""
+    try:
+        kernel = coarse(pid)
+    except EndedError:
+        return ""
+    kinds = {"anonymous": kernel.anonymous, "files": kernel.files, "shared memory": kernel.shared}
+    listed = ", ".join(f"{units.size(size)} {kind}" for kind, size in kinds.items())
+    return f"; all that is known is {units.size(kernel.resident)} resident: {listed}"
 
 
 def _explain_missing(pid: int) -> None:

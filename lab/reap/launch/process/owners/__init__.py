@@ -1,0 +1,5 @@
+"""Who owns the anonymous memory of a process, as far as that shows from outside: stacks, language runtimes.
+
+Whatever is read lies in the process, may change meanwhile and may be made up: an owner gets no more than what
+is resident, and what cannot be read has none. Nothing enters the process or stops it.
+"""

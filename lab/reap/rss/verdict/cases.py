@@ -1,0 +1,42 @@
+"""What a verdict says of one part of memory that is large, and what could be done about it."""
+
+from dataclasses import dataclass
+
+from reap.base import units
+from reap.base.records import Record
+from reap.rss.records import Residence
+
+LEAST = 4 << 20
+"""Bytes below which no remedy is worth the trouble."""
+
+
+class Remedy(Record):
+    """What could be done about it."""
+
+    what: str
+    environment: dict[str, str] = {}
+    allocator: str = ""
+    """The name of an allocator to run it under; empty for the one that it has."""
+
+
+Answer = tuple[list[str], list[Remedy]]
+"""Sentences, and remedies."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One part that is large."""
+
+    residence: Residence
+    part: int
+
+    @property
+    def of(self) -> str:
+        """Its size and that of the whole, as a sentence begins."""
+        of = self.residence.processes
+        whole = f"PSS of {of} processes" if of > 1 else "resident"
+        return f"{units.size(self.part)} of {units.size(self.residence.settled.resident)} {whole}"
+
+    def answer(self, *sentences: str, remedies: list[Remedy] | None = None) -> Answer:
+        """The sentences, with the remedies if there are any."""
+        return list(sentences), remedies or []
