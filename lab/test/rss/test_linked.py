@@ -9,6 +9,9 @@ from lab.test.rss.test_rss import MB, held_open, library_of
 from programs import reap
 from recorded import TARGETS, target
 
+from reap.launch.process import areas, huge, mapped
+from reap.rss.linked import Search
+
 FUNCTIONS = {
     "tcmalloc": ("tc_malloc", "tc_free"),
     "mimalloc": ("mi_malloc", "mi_free"),
@@ -118,3 +121,25 @@ def test_zero_pages_inside_huge_pages_are_found(tmp_path):
     assert 0.9 * 64 * MB < last["parts"]["zeros"] <= 64 * MB
     assert 16 * MB < last["parts"]["live"] < 24 * MB
     assert "PR_SET_THP_DISABLE" in said
+
+
+def test_mappings_that_were_not_read_again_are_not_searched(monkeypatch):
+    """The process may have unloaded a library since, and would be asked to call what is there no more."""
+    searched = []
+    monkeypatch.setattr(mapped, "find", lambda pid, _: searched.append(pid) or [])
+    search, text = Search(), "1000-2000 r-xp 00000000 00:01 7 /lib/one.so\n"
+    again = "".join(list(text))
+    for now, mappings in ((0.0, text), (5.0, text), (9.0, again)):
+        assert search.look(1, mappings, 64 * MB, None, None, now) == []
+    assert len(searched) == 2
+
+
+def test_zero_pages_of_an_owner_are_its_own():
+    """A heap of a runtime in huge pages has nothing to be sampled; half of one, half."""
+    area = areas.parse(
+        "7000000000-7004000000 rw-p 00000000 00:00 0\nRss: 65536 kB\nAnonymous: 65536 kB\n"
+        "AnonHugePages: 65536 kB\n"
+    )
+    assert huge.owned_apart(area, {0x7000000000: {"java": 64 * MB}}) == {True: [], False: []}
+    found = huge.owned_apart(area, {0x7000000000: {"python": 16 * MB, "arenas": 48 * MB}})
+    assert found == {True: [], False: [(0x7000000000, 0x7004000000, 48 * MB)]}

@@ -34,12 +34,7 @@ def zeros(pid: int, areas: Sequence[Area], claims: Claims, turn: int) -> Zeros |
     nothing could be sampled. Reads only pages that are resident, so that none becomes so; takes some 1.5 ms.
     The standard error is at most 4 percent of the huge pages.
     """
-    found: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}
-    for area in areas:
-        owned = sum(size for owner, size in claims.get(area.begin, {}).items() if owner != ARENAS)
-        size = area.huge * max(area.resident - owned, 0) // max(area.resident, 1)
-        if size:
-            found[area.name == "[heap]"].append((area.begin, area.end, size))
+    found = owned_apart(areas, claims)
     try:
         with (
             (smaps.PROC / str(pid) / "pagemap").open("rb", buffering=0) as pagemap,
@@ -57,6 +52,20 @@ def zeros(pid: int, areas: Sequence[Area], claims: Claims, turn: int) -> Zeros |
     sizes = {heap: sum(size for _, _, size in found[heap]) for heap in found}
     heap, anonymous = (round((shares.get(kind) or 0.0) * sizes[kind]) for kind in (True, False))
     return Zeros(heap, anonymous)
+
+
+def owned_apart(areas: Sequence[Area], claims: Claims) -> dict[bool, list[tuple[int, int, int]]]:
+    """By whether it is the area that grows by brk: begin and end of mappings, and bytes in huge pages.
+
+    Of these without the share of each mapping that has an owner.
+    """
+    found: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}
+    for area in areas:
+        owned = sum(size for owner, size in claims.get(area.begin, {}).items() if owner != ARENAS)
+        size = area.huge * max(area.resident - owned, 0) // max(area.resident, 1)
+        if size:
+            found[area.name == "[heap]"].append((area.begin, area.end, size))
+    return found
 
 
 def _share(pagemap: int, memory: int, areas: list[tuple[int, int, int]], phase: float) -> float | None:
