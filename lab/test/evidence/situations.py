@@ -13,6 +13,7 @@ from reap.evidence.analyse.suspicions.records import NO_TIME, Suspicion
 from reap.evidence.analyse.suspicions.suspect import suspect
 from reap.evidence.judge.records import Diagnosis
 from reap.evidence.judge.verdict import diagnose
+from reap.evidence.records import Linked
 from reap.experiment.records import Side
 from reap.recording.records import Profile
 
@@ -37,6 +38,8 @@ class Case:
     suspicions: Sequence[Suspicion] = ()
     missing: dict[str, str] = field(default_factory=dict)
     irreplaceable: str = ""
+    linked: str = ""
+    """An allocator that is linked in, and stood aside in the trials."""
     profile: Profile | None = None
     says: Sequence[str] = ()
     never: Sequence[str] = ()
@@ -44,7 +47,13 @@ class Case:
 
     def diagnosis(self) -> Diagnosis:
         """Its verdict."""
-        wall = msgspec.structs.replace(WALLS["nothing"], irreplaceable=self.irreplaceable, share=None)
+        linked = Linked(module="/p", allocator=self.linked, how="symbols", seen=True, stands_aside=True)
+        wall = msgspec.structs.replace(
+            WALLS["nothing"],
+            irreplaceable=self.irreplaceable,
+            linked=[linked] if self.linked else [],
+            share=None,
+        )
         return diagnose(
             command=COMMAND,
             profile=self.profile,
@@ -212,6 +221,22 @@ CASES = [
         second=(resident(setting("give pages back at once", provider="/usr/lib/libjemalloc.so.2"), 0.4),),
         suspicions=(of("lazy free"),),
         command=f"MALLOC_CONF=muzzy_decay_ms:0 reap rss -- {QUOTED}",
+    ),
+    Case(
+        name="a linked allocator, and another gains in its place",
+        headline="switch the allocator",
+        first=(side_of("mimalloc", 0.7), *FREE),
+        linked="jemalloc",
+        says=("a build would gain more", "Build the program with mimalloc in place of jemalloc"),
+        command="",
+    ),
+    Case(
+        name="a linked allocator, and none gains in its place",
+        headline="inconclusive",
+        first=(side_of("mimalloc"), *FREE),
+        linked="jemalloc",
+        says=("jemalloc is linked into the program", "Build it with another allocator"),
+        never=("leave it alone",),
     ),
     Case(
         name="an allocator that cannot be replaced",

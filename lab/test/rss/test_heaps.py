@@ -70,7 +70,8 @@ def test_trim_returns_what_was_predicted(tmp_path, mode):
         # What the allocator says of itself has not changed, and the heaps are walked again all the same.
         wait_for(lambda: file.read(tmp_path / str(process.pid)).others.whole_resident < MB)
     assert taken.heaps.trim == pytest.approx(returned, rel=0.1, abs=MB // 4)
-    assert (taken.heaps.trim > 4 * MB) == (mode not in {"caches", "none"})
+    if mode != "buffers":  # glibc may have returned these by itself
+        assert (taken.heaps.trim > 4 * MB) == (mode not in {"caches", "none"})
 
 
 def test_thread_caches_are_not_live(tmp_path):

@@ -46,7 +46,13 @@ def test_the_servers_cpu_time_alone_is_compared(tmp_path: Path) -> None:
     (side,) = answer["sides"]
     assert side["verified"]
     assert side["same_output"] is None
-    assert set(side["ratios"]) == {"cpu", "peak_resident", "minor_faults"}
+    assert set(side["ratios"]) == {
+        "cpu",
+        "minor_faults",
+        "mean_resident",
+        "peak_resident",
+        "settled_resident",
+    }
     assert 1.6 < side["ratios"]["cpu"]["ratio"]["value"] < 2.4
     assert 0.019 < side["ratios"]["cpu"]["baseline"] < 0.03
     assert answer["pairing"]["method"] == "simultaneous"

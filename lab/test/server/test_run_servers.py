@@ -67,7 +67,8 @@ def test_redis(here: Path) -> None:
     assert process["totals"]["total_objects"] > 2000  # a request has some
     side, *priced = answer["comparison"]["sides"]
     assert {each["allocator"] for each in priced} == {"price: recycle"}
-    assert set(side["ratios"]) == {"cpu", "cpu_per_request", "peak_resident", "minor_faults"}
+    memory = {"mean_resident", "peak_resident", "settled_resident"}
+    assert set(side["ratios"]) == {"cpu", "cpu_per_request", "minor_faults", *memory}
     verdict = answer["diagnosis"]
     assert verdict["headline"] == "inconclusive"  # two rounds decide nothing
     said = " ".join([verdict["paragraph"], *(fact["statement"] for fact in verdict["evidence"])])

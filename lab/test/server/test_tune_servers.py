@@ -37,7 +37,8 @@ def test_a_setting_that_wins_is_found(here: Path) -> None:
     assert finding["metric"] == "cpu_per_request"
     assert "tcache" in " ".join(finding["environment"].values())
     assert 0.4 < finding["ratio"]["ratio"]["value"] < 0.7
-    assert set(finding["beside"]) <= {"cpu", "peak_resident", "minor_faults"}
+    memory = {"mean_resident", "peak_resident", "settled_resident"}
+    assert set(finding["beside"]) <= {"cpu", "minor_faults", *memory}
     assert found["pairing"]["method"] == "simultaneous"
     assert found["load"] == [load(), "{port}"]
     assert all(each["same_output"] is None for each in found["trials"])
