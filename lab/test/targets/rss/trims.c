@@ -1,4 +1,5 @@
-// Frees memory, says so, calls malloc_trim(0) when a line comes on standard input, says so, and waits for its end.
+// Frees memory, says so, calls malloc_trim(0) when a line comes on standard input, says so, and waits for its
+// end.
 //
 //     trims below      one heap: blocks of 2 KB, freed below one that stays
 //     trims fast       blocks of 64 bytes, which fastbins keep, in five heaps
@@ -7,7 +8,8 @@
 //     trims buffers    8 threads: buffers of 0.2 to 2 MB, freed beside small blocks that stay
 //     trims caches     32 threads that fill their thread caches
 //     trims none       nothing is free
-//     trims callocs    40 blocks of 8 MB with a mapping each, of which 1 MB is touched, and 60 MB of its own mmap
+//     trims callocs    40 blocks of 8 MB with a mapping each, of which 1 MB is touched, and 60 MB of its own
+//     mmap
 //
 // The threads wait while it trims: their heaps, and what is in their caches, stay.
 #include <malloc.h>
@@ -50,7 +52,8 @@ static void work(unsigned seed) {
     if (!strcmp(mode, "caches")) fill_caches();
     for (int i = 0; !strcmp(mode, "buffers") && i < 30; i++) {
         char *buffers[4];
-        for (int k = 0; k < 4; k++) buffers[k] = taken(200000 + (seed = seed * 1103515245 + 12345) / 8 % 1800000);
+        for (int k = 0; k < 4; k++)
+            buffers[k] = taken(200000 + (seed = seed * 1103515245 + 12345) / 8 % 1800000);
         taken(3000);
         for (int k = 0; k < 4; k++) free(buffers[k]);
     }
@@ -67,10 +70,10 @@ static void *in_thread(void *number) {
 int main(int count, char **words) {
     mode = count > 1 ? words[1] : "none";
     const size_t threads = !strcmp(mode, "fast") || !strcmp(mode, "pieces") ? 4
-                           : !strcmp(mode, "threads")                      ? 24
-                           : !strcmp(mode, "buffers")                      ? 8
-                           : !strcmp(mode, "caches")                       ? 32
-                                                                           : 0;
+                           : !strcmp(mode, "threads")                       ? 24
+                           : !strcmp(mode, "buffers")                       ? 8
+                           : !strcmp(mode, "caches")                        ? 32
+                                                                            : 0;
     pthread_t thread;
     pthread_barrier_init(&done, NULL, (unsigned)threads + 1);
     pthread_barrier_init(&end, NULL, (unsigned)threads + 1);
