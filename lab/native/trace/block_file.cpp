@@ -83,7 +83,12 @@ void BlockFile::scan() {
     const uint64_t expected = std::max<uint64_t>(header_.next_block, 1);
     uint64_t whole = (file_.size() + REAP_BLOCK_BYTES - 1) / REAP_BLOCK_BYTES;
     // While it is made, and where nobody closed it, the file is longer than what was used of it.
-    if (header_.file_blocks != 0) whole = std::min(whole, expected);
+    if (header_.file_blocks != 0) {
+        whole = std::min(whole, expected);
+        // The file may have been lengthened before its header said so, and been read in between.
+        std::erase_if(not_begun_, [&](const Place &place) { return place.index >= whole; });
+        next_ = std::min(next_, whole);
+    }
     // Blocks that were allocated but lie behind the end of the file: the disk was full then (the header says
     // so), or the file was cut afterwards.
     const uint64_t missing = header_.stop_reason == REAP_STOP_NONE && expected > whole ? expected - whole : 0;

@@ -157,6 +157,23 @@ def test_a_compressed_recording_is_one_that_is_over(tmp_path):
     assert moment.allocations == done.objects
 
 
+def test_a_file_that_is_read_before_its_header_says_how_long_it_is_is_not_damaged(tmp_path):
+    """Its creator lengthens it first, and cuts what was not used at the end."""
+    done = recorded(tmp_path, "full", target("threads"), "exchange", "2", "20000")
+    data, size, field = done.path.read_bytes(), done.path.stat().st_size, slice(116, 120)  # file_blocks
+    assert data[field] == (size // native.BLOCK_BYTES).to_bytes(4, "little")
+    early = tmp_path / "early"
+    early.write_bytes(data[: field.start] + bytes(4) + data[field.stop : native.BLOCK_BYTES])
+    os.truncate(early, 1 << 28)
+    growing = native.GrowingRecording(str(early))
+    growing.update(STEPS, False)
+    early.write_bytes(data)
+    while growing.update(STEPS, True):
+        pass
+    assert growing.now().objects == done.objects
+    assert not growing.damage()
+
+
 def test_damage_and_a_file_that_is_cut_short_are_said(tmp_path):
     done = recorded(tmp_path, "full", target("threads"), "exchange", "2", "20000")
     data = bytearray(done.path.read_bytes())
