@@ -60,7 +60,7 @@ using namespace reap::preload;
 constexpr uint64_t second = 1'000'000'000;
 constexpr uint64_t share = 50;     // reading under the allocator's locks takes at most 1/share of the time
 constexpr uint64_t walk_share = 4; // walking without locks, at most 1/walk_share of another CPU
-constexpr uint64_t change = 20;    // while the heaps change by at most 1/change, walking takes 1/share, too
+constexpr uint64_t steady = 20;    // while the heaps change by at most 1/steady, walking takes 1/share, too
 constexpr size_t stack_bytes = size_t{256} * 1024;
 constexpr uint64_t max_sleep = second / 4; // a process outlives its main thread by at most this
 constexpr int one = 1;
@@ -141,10 +141,10 @@ bool walk_is_due(LastWalk &last, uint64_t stamp, const uint64_t (&values)[REAP_R
     if (stamp < last.stamp + walk_share * last.duration) return false;
     if (stamp >= last.stamp + share * last.duration) return true;
     const uint64_t changed = difference(values[2], last.used) + difference(values[0], last.arena);
-    if (changed * change > last.arena) return true;
+    if (changed * steady > last.arena) return true;
     if (stamp < last.next_look) return false;
     last.next_look = stamp + walk_share * last.duration;
-    return difference(heaps.resident(), last.resident) * change > last.resident;
+    return difference(heaps.resident(), last.resident) * steady > last.resident;
 }
 
 template <class Write>
