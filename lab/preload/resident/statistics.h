@@ -36,7 +36,6 @@ class Statistics {
     void *function_ = nullptr;
     uint64_t data_begin_ = 0;
     uint64_t data_end_ = 0;
-    uint64_t page_ = 4096;
 };
 
 } // namespace reap::preload
