@@ -10,7 +10,7 @@ import functools
 import os
 import re
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -165,16 +165,7 @@ def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: AR
     patterns = _FAMILIES[allocator]
     if allocator == "jemalloc":
         patterns = _of_jemalloc(patterns, names)
-    compiled = [(re.compile(pattern), function) for pattern, function in patterns.items()]
-    begins = sorted({at for _, kind, at in table if kind in _CODE})
-    room = {at: following - at for at, following in pairwise(begins)}
-    places: dict[int, str] = {}
-    for name, kind, at in table:
-        if kind not in _CODE or room.get(at, _JUMP) < _JUMP:
-            continue
-        function = next((function for pattern, function in compiled if pattern.fullmatch(name)), None)
-        if function is not None:
-            places[at] = function
+    places = _places(table, patterns)
     if not {"free", "realloc"} & set(places.values()):
         return None
     return Redirect(
@@ -185,11 +176,27 @@ def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: AR
     )
 
 
+def _places(table: Sequence[tuple[str, int, int]], patterns: Mapping[str, str]) -> dict[int, str]:
+    """Where the functions of these names begin that have room for a jump, with what is in their place."""
+    compiled = [(re.compile(pattern), function) for pattern, function in patterns.items()]
+    begins = sorted({at for _, kind, at in table if kind in _CODE})
+    room = {at: following - at for at, following in pairwise(begins)}
+    places: dict[int, str] = {}
+    for name, kind, at in table:
+        if kind not in _CODE or room.get(at, _JUMP) < _JUMP:
+            continue
+        function = next((function for pattern, function in compiled if pattern.fullmatch(name)), None)
+        if function is not None:
+            places[at] = function
+    return places
+
+
 def _of_jemalloc(patterns: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
     """The patterns with the prefix of this build's names, and with what only jemalloc has."""
     prefixes = [name.removesuffix("mallocx") for name in names if name.endswith("mallocx")]
     known = sorted(re.escape(each) for each in prefixes if f"{each}mallctl" in names)
-    found = {f"(?:{'|'.join(known)})(?:{names})": function for names, function in patterns.items()}
+    prefix = "|".join(known)
+    found = {f"(?:{prefix})(?:{pattern})": function for pattern, function in patterns.items()}
     own_operators = any(name.startswith(_JEMALLOC_FILE) for name in names)
     return {**found, **_JEMALLOC_PRIVATE, **(_JEMALLOC_CPP if own_operators else {})}
 

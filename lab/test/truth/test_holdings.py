@@ -1,13 +1,12 @@
 """Programs rebuilt from reports of memory that stays, and what is stated of them."""
 
-import os
 import re
-import subprocess
 import sys
 
 import pytest
 from memory import HOLDINGS, Holding, best, by_hand, command, measured, trials
 from memory.judge import close, of_owner, of_remedy, of_twin
+from printing import printed
 
 from reap.rss.records import NAMES
 
@@ -26,21 +25,7 @@ _EACH = [pytest.param(case, id=case.name, marks=[pytest.mark.slow] * _is_slow(ca
 def test_a_program_and_its_twin_print_the_same(case: Holding) -> None:
     if case.missing:
         pytest.skip(f"needs {case.missing}")
-    assert _printed(case, cured=False) == _printed(case, cured=True)
-
-
-def _printed(case: Holding, *, cured: bool) -> str:
-    words, environment = command(case, SCALE, cured=cured)
-    done = subprocess.run(
-        words,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout
-    return done.stdout
+    assert printed(*command(case, SCALE)) == printed(*command(case, SCALE, cured=True))
 
 
 def test_each_has_a_report_and_a_name_of_its_own() -> None:

@@ -1,13 +1,12 @@
 """Programs rebuilt from public reports: each prints what its twin prints, and what is stated is whole."""
 
-import os
 import re
-import subprocess
 from collections import Counter
 
 import pytest
 from covering import ALLOCATORS
 from known.records import MATTERS
+from printing import printed
 from reports import REPORTS, Report, command, measured
 
 SCALE = 0.03
@@ -17,21 +16,7 @@ SCALE = 0.03
 def test_a_program_and_its_twin_print_the_same(report: Report) -> None:
     if report.missing:
         pytest.skip(f"needs {report.missing}")
-    assert _printed(report, cured=False) == _printed(report, cured=True)
-
-
-def _printed(report: Report, *, cured: bool) -> str:
-    words, environment = command(report, SCALE, cured=cured)
-    done = subprocess.run(
-        words,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout
-    return done.stdout
+    assert printed(*command(report, SCALE)) == printed(*command(report, SCALE, cured=True))
 
 
 def test_each_kind_has_four_reports_and_six_more_are_held_out() -> None:
