@@ -32,7 +32,7 @@ def growth(profile: Profile) -> Growth | None:
     allocations did not: peaks that are freed again are no growth.
     """
     resident, in_use = rise(profile.resident), profile.grew
-    if resident is None or in_use is None or resident.low < _LEAST:
+    if resident is None or in_use is None or resident.value < _LEAST:
         return None
     if in_use.high < _PART * resident.value:
         return None

@@ -52,7 +52,8 @@ def usage(
     def grew(floors: Sequence[float], variance: float) -> Estimate | None:
         if not read.whole or max(floors) < _LEAST_GROWTH:
             return None
-        return coarse_rise(floors, variance) or rise(curve(floors))
+        levels = before_the_end(floors)
+        return coarse_rise(levels, variance) or rise(curve(levels))
 
     used = [
         Used(replace(site, grew=grew(history.floors, site.bytes_variance)), of_site, history)
@@ -63,19 +64,30 @@ def usage(
     return [*used, *rest], read.floors, grew(read.floors, variance)
 
 
-def coarse_rise(floors: Sequence[float], variance: float) -> Estimate | None:
+def before_the_end(floors: Sequence[float]) -> Sequence[float]:
+    """Levels by slice of the time, without those in which the program frees all that it had before it ends.
+
+    These are the last one, and those before it from which levels only fall; at most an eighth of all.
+    """
+    end = len(floors) - 1
+    while end > len(floors) * 7 // 8 and floors[end - 1] < floors[end - 2]:
+        end -= 1
+    return floors[:end]
+
+
+def coarse_rise(levels: Sequence[float], variance: float) -> Estimate | None:
     """The rise of a sample that is too coarse to show whether it was steady; None of any other.
 
     A triage of a fraction of a second has a few bursts of samples: memory that rises in a straight line is a
     stair of unequal steps then.
     """
-    risen = floors[-2] - floors[len(floors) // 2]
+    risen = levels[-1] - levels[len(levels) // 2]
     half = _NORMAL * math.sqrt(variance / 2)  # half of the blocks were allocated in that time
     if half <= abs(risen) / 2:
         return None
     return Estimate(value=risen, low=risen - half, high=risen + half)
 
 
-def curve(floors: Sequence[float]) -> list[Point]:
-    """Levels by slice of the time, a second each. The last is left out: in it the program frees all."""
-    return [Point(seconds=float(at), bytes=level) for at, level in enumerate(floors[:-1])]
+def curve(levels: Sequence[float]) -> list[Point]:
+    """Levels by slice of the time, a second each."""
+    return [Point(seconds=float(at), bytes=level) for at, level in enumerate(levels)]

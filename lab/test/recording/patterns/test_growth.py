@@ -11,7 +11,7 @@ from samples import MIB, around, profile_of
 from reap.base.records import exactly
 from reap.recording.analyse.growth import growth
 from reap.recording.analyse.trend import rise
-from reap.recording.analyse.usage import coarse_rise
+from reap.recording.analyse.usage import before_the_end, coarse_rise
 from reap.recording.records import Point, Profile, Site
 
 
@@ -98,6 +98,23 @@ def test_a_coarse_sample_does_not_refute_that_memory_grew() -> None:
     leaking = replace(site("make_session", 1.0), grew=in_use)
     found = growth(replace(profiled(STEADY, sites=(leaking,)), grew=in_use))
     assert found is not None
+
+
+def test_freeing_all_at_the_end_takes_nothing_from_what_grew() -> None:
+    """Of a program of a fifth of a second whose destructors take some slices of its time."""
+    rising = [float(at) * MIB for at in range(58)]
+    assert before_the_end([*rising, 40.0 * MIB, 30.0 * MIB, 20.0 * MIB, 10.0 * MIB, 0.0, 0.0]) == rising
+    assert before_the_end([*rising, 0.0]) == rising
+    assert len(before_the_end([float(-at) for at in range(64)])) == 56
+
+
+def test_growth_is_as_large_as_its_trend_and_certain_by_its_interval() -> None:
+    """Few points of a short run give a wide interval, whose end is no measure of size."""
+    levels = [0, 8, 13, 16, 20, 25, 29, 32, 36, 39, 44, 47, 52, 56, 60, 64, 69, 70, 74, 78, 82]
+    risen = rise(points([1e6 * level for level in levels]))
+    assert risen is not None
+    assert 0 < risen.low < 32 * MIB < risen.value
+    assert growth(profiled([1e6 * level for level in levels], grew=risen.value)) is not None
 
 
 def test_a_fine_sample_is_decided_by_its_curve() -> None:

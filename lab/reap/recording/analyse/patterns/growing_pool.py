@@ -4,7 +4,7 @@ from reap import native
 from reap.base import units
 from reap.recording.analyse.patterns.basis import Basis, has_line, of
 from reap.recording.analyse.trend import rise
-from reap.recording.analyse.usage import Used, curve
+from reap.recording.analyse.usage import Used, before_the_end, curve
 from reap.recording.records import Pattern
 
 _CHUNK = 1024
@@ -33,7 +33,7 @@ def _of(basis: Basis, used: Used) -> list[Pattern]:
     if site.objects < _FEWEST_CHUNKS or site.bytes < _CHUNK * site.objects or _freed(history) > _FREED:
         return []
     others = [max(all_of - own, 0.0) for all_of, own in zip(basis.floors, history.floors, strict=True)]
-    grew = rise(curve(others))
+    grew = rise(curve(before_the_end(others)))
     turned_over = (
         profile.totals.total_objects - site.objects >= _OTHER_OBJECTS
         and profile.totals.total_bytes - site.bytes >= _OTHER_TURNS * max(others)
