@@ -1,9 +1,10 @@
 """Whether `run` and `wall` are right about programs of known truth, and say the same.
 
-.venv/bin/python lab/bench/verdicts.py FOLDER [--all] [--held-out] [--budget 25] [--scale 0.4] [NAME...]
+.venv/bin/python lab/bench/verdicts.py FOLDER [--all] [--held-out] [--budget SECONDS] [--scale 0.4] [NAME...]
 
 Programs rebuilt from public reports (lab/test/truth/known and reports): those that CI asks about, or with
-`--all` every one; `--held-out` takes the ones that no rule was made with. Results are appended to
+`--all` every one; `--held-out` takes the ones that no rule was made with. Each verb has its own budget, or
+`--budget`; with `--verbs` one of them is asked alone. Results are appended to
 FOLDER/verdicts.jsonl as they come, and one that is there is not rerun. Ends with rows of docs/accuracy.md.
 The exit code says whether nothing was wrong and nothing contradicted.
 """
@@ -12,6 +13,7 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +42,8 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--held-out", action="store_true")
-    parser.add_argument("--budget", type=float, default=25)
+    parser.add_argument("--budget", type=float)
+    parser.add_argument("--verbs", default=",".join(VERBS))
     parser.add_argument("--scale", type=float, default=0.4)
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
@@ -51,7 +54,7 @@ def main() -> int:
         if not _wanted(case, asked):
             continue
         rows = {row["verb"]: row for row in held if row["case"] == case.name}
-        for verb in VERBS:
+        for verb in asked.verbs.split(","):
             if verb not in rows:
                 rows[verb] = _ask(case, verb, asked)
                 with log.open("a") as file:
@@ -61,7 +64,7 @@ def main() -> int:
             for verb, row in rows.items()
         }
         outcomes = {verb: judge.of_truth(v.headline, v.findings, case.truth) for verb, v in said.items()}
-        against = judge.contradictions(said["run"], said["wall"])
+        against = judge.contradictions(*said.values()) if len(said) == len(VERBS) else []
         tally.update(f"{verb} {outcome}" for verb, outcome in outcomes.items())
         tally["contradictions"] += bool(against)
         words = "; ".join(f"{verb} {outcomes[verb]}: {_said(v)}" for verb, v in said.items())
@@ -86,9 +89,18 @@ def _ask(case: known.Known | reports.Report, verb: str, asked: argparse.Namespac
     with tempfile.TemporaryDirectory(prefix="reap-verdicts-") as folder:
         if verb == "run" and resolve(words).obstacle:  # it refuses, and points to `wall`
             return {"case": case.name, "verb": verb, "headline": "inconclusive", "findings": []}
-        said = asking.diagnosis(verb, words, environment, Path(folder), ("--budget", str(asked.budget)))
+        budget = ("--budget", str(asked.budget)) if asked.budget else ()
+        begin = time.monotonic()
+        said = asking.diagnosis(verb, words, environment, Path(folder), budget)
     findings = [[each.cause, each.status] for each in said.findings]
-    return {"case": case.name, "verb": verb, "headline": said.headline, "findings": findings}
+    return {
+        "case": case.name,
+        "verb": verb,
+        "headline": said.headline,
+        "findings": findings,
+        "says": said.paragraph,
+        "seconds": time.monotonic() - begin,
+    }
 
 
 def _said(verdict: Verdict) -> str:
