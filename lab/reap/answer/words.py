@@ -4,16 +4,22 @@ from reap.base import units
 from reap.recording.analyse.growth import Growth
 from reap.recording.records import Share, Site
 
+_KNOWN = 0.005
+"""A lower bound that is printed as a percentage of 1 or more."""
 
-def share(measured: Share, who: str = "it") -> str:
-    """The sampled share of time, named for what it is; `who` is the subject of the sentence."""
+
+def share(measured: Share) -> str:
+    """The sampled share of time; where an allocator without symbols is linked in, what is known of it."""
     kernel = "" if measured.sees_kernel else "; time in the kernel could not be sampled"
     value, low, high = measured.share.value, measured.share.low, measured.share.high
-    bound = "at least " if measured.lower_bound else ""
-    return (
-        f"{who} spent {bound}{units.percent(value)} of its CPU time executing in the allocator "
-        f"(95 % CI {units.percent_span(low, high)}, {units.samples(measured.samples)}{kernel})"
-    )
+    samples = units.samples(measured.samples)
+    if measured.lower_bound and low < _KNOWN:
+        return f"How much of its CPU time the program spent in its allocator is unknown ({samples}{kernel})"
+    spent = "of its CPU time executing in the allocator"
+    if measured.lower_bound:
+        return f"The program spent at least {units.percent(low)} {spent} ({samples}{kernel})"
+    span = units.percent_span(low, high)
+    return f"The program spent {units.percent(value)} {spent} (95 % CI {span}, {samples}{kernel})"
 
 
 def growth(grown: Growth) -> str:

@@ -34,6 +34,9 @@ MOST_BUMPED = 1 << 30
 FEWEST_BUMPED = 1000
 """Allocations a second of CPU time, below which none of that is worth a trial."""
 
+FEWEST = 2
+"""Arms of the first comparison, whatever a budget allows: the likeliest to be fastest, and the price."""
+
 BUDGET = 30.0
 """Seconds for the second comparison, where no one says otherwise."""
 
@@ -88,6 +91,17 @@ def affordable(arms: Sequence[Allocator], seconds: float, budget: float | None) 
         return list(arms)
     most = max((n for n in range(1, len(arms) + 1) if runs_of(n) * seconds <= budget), default=0)
     return list(arms[:most])
+
+
+def within(arms: Sequence[Allocator], seconds: float, budget: float) -> tuple[list[Allocator], float]:
+    """The arms of the first comparison that a budget is for, and the part of it that is reserved.
+
+    Nothing is, where not all arms have the fewest rounds in the rest: what a change to allocation gives comes
+    before why. The likeliest to be fastest and the price are there in any case.
+    """
+    if len(affordable(arms, seconds, (1 - RESERVED) * budget)) == len(arms):
+        return list(arms), RESERVED
+    return list(arms[: max(FEWEST, len(affordable(arms, seconds, budget)))]), 0.0
 
 
 def second(

@@ -1,4 +1,4 @@
-"""How many rounds an experiment has, and for what there is time, by what its warm-ups took. Runs nothing."""
+"""How many rounds an experiment has, and for what there is time, by what its runs took. Runs nothing."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from reap.base import units
 from reap.experiment import sequential, statistics
 from reap.experiment.folder import Folder
-from reap.experiment.records import Cell
+from reap.experiment.records import Cell, Run
 
 LEAST_ROUNDS = 5
 """With fewer, Student's t makes the interval wide."""
@@ -58,7 +58,11 @@ class Budget:
         """Seconds that two rounds take with the warm-ups, once a note said that there is no time for them."""
 
     def plan(self, more: Sequence[More]) -> tuple[int, float]:
-        """How many rounds, and how many seconds; follows from the warm-ups, so is the same after a resume."""
+        """How many rounds, and how many seconds.
+
+        Follows from the warm-ups and, once it has run, the first round, so is the same after a resume. Where
+        another process had the cores, the warm-ups alone say too little or too much.
+        """
         a_round = self.a_round()
         if self._spec.runs:
             rounds = max(self._spec.runs, self._asked)
@@ -66,11 +70,13 @@ class Budget:
         if self._spec.budget is None:
             rounds = min(self._most, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
         else:
-            spent = sum(run.seconds for run in self._folder.runs if run.warmup)
+            first = self._first_round()
+            spent = sum(run.seconds for run in [*self._warm_ups(), *first])
             left = self._within(self._spec.budget) - spent
+            begun = 1 if first else 0
             # What comes after the rounds takes no time from the fewest that say something.
-            least = min(LEAST_ROUNDS, int(left / a_round))
-            rounds = min(self._most, max(0, least, int((left - self.later(more)) / a_round)))
+            least = min(LEAST_ROUNDS - begun, int(left / a_round))
+            rounds = min(self._most, begun + max(0, least, int((left - self.later(more)) / a_round)))
         return rounds, rounds * a_round
 
     @property
@@ -78,14 +84,26 @@ class Budget:
         return sequential.MAX_ROUNDS if self._spec.sequential else MOST_ROUNDS
 
     def a_round(self) -> float:
-        """Seconds that a round will probably take: what the warm-ups took, the baseline's twice."""
-        each = {run.cell.arm(): run.seconds for run in self._folder.runs if run.warmup}
+        """Seconds that a round will probably take: as the first, or as the warm-ups, the baseline's twice."""
+        if first := self._first_round():
+            return max(1e-4, sum(run.seconds for run in first))
+        each = {run.cell.arm(): run.seconds for run in self._warm_ups()}
         kept = sum(seconds for arm, seconds in each.items() if arm not in self._dropped)
         times = 1.0
         if (server := self._spec.server) is not None:
             # A warm-up of a server has one load beside those that warm the server up.
             times = (server.warm_ups + server.loads) / (server.warm_ups + 1)
         return max(1e-4, times * (kept + each[self._baseline]))
+
+    def _warm_ups(self) -> list[Run]:
+        return [run for run in self._folder.runs if run.warmup]
+
+    def _first_round(self) -> list[Run]:
+        """The runs of the first round that count; empty until all have ended."""
+        arms = {run.cell.arm() for run in self._warm_ups()} - set(self._dropped)
+        runs = [run for run in self._folder.runs if not run.warmup and _is_of_round(run.cell, 0)]
+        kept = [run for run in runs if run.cell.arm() in arms]
+        return kept if len(kept) == len(arms) + 1 else []
 
     def allows_round(self, number: int) -> bool:
         """Whether there is time for another round. One that was begun before a kill is always finished."""
@@ -111,7 +129,7 @@ class Budget:
 
     def _needs(self, rounds: int) -> float:
         """The budget, in whole seconds, for the warm-ups and so many rounds, each up to a fifth longer."""
-        warm_ups = sum(run.seconds for run in self._folder.runs if run.warmup)
+        warm_ups = sum(run.seconds for run in self._warm_ups())
         return math.ceil((warm_ups + rounds * 1.2 * self.a_round()) / self._within(1))
 
     def allows(self, cell: Cell, times: float) -> bool:
@@ -137,3 +155,7 @@ class Budget:
     def _usual(self, cell: Cell) -> float:
         """Seconds that the warm-up of the cell's arm took."""
         return next(run.seconds for run in self._folder.runs if run.warmup and run.cell.arm() == cell.arm())
+
+
+def _is_of_round(cell: Cell, number: int) -> bool:
+    return cell.repeat == number and not (cell.sampled or cell.simulated or cell.counted)

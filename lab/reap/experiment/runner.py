@@ -10,7 +10,7 @@ from reap.allocators import verify
 from reap.allocators.verify import Verification
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
-from reap.experiment import arms, pairing, requests, schedule, sequential, statistics
+from reap.experiment import arms, pairing, requests, schedule, sequential
 from reap.experiment.budget import LEAST_ROUNDS, MOST_ROUNDS, SIMULATED, Budget, Cost, More
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
@@ -189,10 +189,6 @@ class Runner:
                 self._once.require_sound(run.outcome)
                 requests.require(self._spec, run.outcome)
             self._judge(cell, run.outcome)
-        rounds, _ = self._budget.plan(self._more)
-        if not self._spec.runs and rounds < LEAST_ROUNDS and len(self.dropped) < len(self._arms) - 1:
-            self.stopped_early = True
-            self.notes.append(self._budget.too_small(rounds))
 
     def _foretell(self) -> None:
         rounds, seconds = self._budget.plan(self._more)
@@ -209,7 +205,8 @@ class Runner:
 
     def _rounds(self) -> None:
         rounds, _ = self._budget.plan(self._more)
-        for number in range(rounds):
+        number = 0
+        while number < rounds:
             if len(self.dropped) == len(self._arms) - 1:
                 return
             if self._spec.sequential and number in sequential.LOOKS and self._is_decided():
@@ -217,11 +214,21 @@ class Runner:
                 break
             if not self._budget.allows_round(number):
                 self.stopped_early = True
-                if number < statistics.LEAST_ROUNDS and not self.needed_budget:
-                    self.notes.append(self._budget.too_small(number))
-                return
+                break
             self._a_round(number, rounds)
+            number += 1
+            if number == 1:
+                rounds, _ = self._budget.plan(self._more)
+                if self._spec.sequential:
+                    self.widening = sequential.widening(rounds)
+        if self._spec.budget is not None and not self._spec.runs and number < LEAST_ROUNDS:
+            self._say_too_few(number)
         self._listener.progress(rounds * self._runs_a_round(), rounds * self._runs_a_round(), "")
+
+    def _say_too_few(self, rounds: int) -> None:
+        if len(self.dropped) < len(self._arms) - 1:
+            self.stopped_early = True
+            self.notes.append(self._budget.too_small(rounds))
 
     def _a_round(self, number: int, rounds: int) -> list[Run]:
         cells = self.cells(number)

@@ -61,9 +61,9 @@ def run(
         listener.say(missing)
     others = [each for each in usual if each.name not in {own.name, DEFAULT}]
     arms = trials.first([own, *others], found)[1:]
-    kept = trials.affordable(arms, wall.wall_seconds, (1 - trials.RESERVED) * budget) or arms[:1]
+    kept, reserved = trials.within(arms, wall.wall_seconds, budget)
     left = {each.name: NO_TIME for each in arms if each not in kept}
-    with experiment([own, *kept], reserved=trials.RESERVED) as runs:
+    with experiment([own, *kept], reserved=reserved) as runs:
         compared = comparing.compare(runs, listener)
         told = explain(runs, listener, to_try(wall), compared, wall)
     return compared, replace(told, missing={**left, **told.missing})

@@ -1,5 +1,6 @@
 """Comparing allocators on real programs: good ones, bad ones, and programs that are hard to compare."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -178,13 +179,13 @@ def test_a_budget_bounds_how_often_it_says_the_program_runs(tmp_path):
     assert "runs as often as 0.01 s allow: a warm-up under each of 2 allocators" in ear.said[0]
 
 
-def takes_a_fifth_of_a_second(monkeypatch):
-    """Each run does, on a clock of its own."""
-    seconds = [0.0]
+def takes_a_fifth_of_a_second(monkeypatch, warm_up=0.2):
+    """Each run does, on a clock of its own; the first two, which are warm-ups, take `warm_up`."""
+    seconds, begun = [0.0], itertools.count()
     start = Starter.start
 
     def slowly(self, cell, *, probe):
-        seconds[0] += 0.2
+        seconds[0] += warm_up if next(begun) < 2 else 0.2
         return start(self, cell, probe=probe)
 
     monkeypatch.setattr(Starter, "start", slowly)
@@ -199,6 +200,24 @@ def test_the_budget_bounds_the_time(tmp_path, monkeypatch):
     assert comparison.stopped_early
     assert comparison.rounds == 3
     assert "the budget of 2.5 s allows" in comparison.notes[0]
+
+
+def test_the_first_round_corrects_what_slow_warm_ups_foretold(tmp_path, monkeypatch):
+    """Another process had the cores meanwhile: the budget is for as many rounds as it has time for."""
+    monkeypatch.setattr(comparing.analyse, "decided", lambda _so_far: False)
+    seconds = takes_a_fifth_of_a_second(monkeypatch, warm_up=2.0)
+    comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=10.3)
+    assert (comparison.rounds, comparison.widening) == (10, sequential.WIDENING)
+    assert not [note for note in comparison.notes if "budget" in note]
+    assert seconds[0] == pytest.approx(2 * 2.0 + 10 * 3 * 0.2)
+
+
+def test_the_first_round_takes_back_what_quick_warm_ups_foretold(tmp_path, monkeypatch):
+    seconds = takes_a_fifth_of_a_second(monkeypatch, warm_up=0.01)
+    comparison = compare(tmp_path, ["/bin/true"], runs=0, budget=1.5)
+    assert (comparison.rounds, comparison.stopped_early) == (2, True)
+    assert "the budget of 1.5 s allows 2 rounds" in comparison.notes[0]
+    assert seconds[0] <= 1.5
 
 
 def test_what_is_reserved_of_a_budget_is_left_to_what_follows(tmp_path, monkeypatch):

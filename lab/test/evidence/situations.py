@@ -174,6 +174,15 @@ CASES = [
         command=f"{SETTING} {QUOTED}",
     ),
     Case(
+        name="an allocator certainly gains more than a setting, by less than matters",
+        headline="change a setting",
+        first=(jemalloc(0.78),),
+        second=(setting(CACHE, 0.8),),
+        suspicions=(OVERFLOW,),
+        says=("jemalloc gains as well, and not clearly more",),
+        command=f"{SETTING} {QUOTED}",
+    ),
+    Case(
         name="an allocator gains clearly more than a setting",
         headline="switch the allocator",
         first=(jemalloc(0.7),),

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from samples import share_of
 
 from reap.allocators import catalog
-from reap.answer import labels
+from reap.answer import labels, words
 from reap.evidence import linked
 from reap.evidence.records import Linked
 
@@ -62,7 +62,10 @@ def test_a_lower_bound_is_printed_as_one():
     assert labels.share_figure(known) == "20 %"
     assert labels.share_how(known).startswith("95 % CI")
     assert labels.share_figure(replace(known, lower_bound=True)) == "at least 18.0 %"
-    assert labels.share_figure(replace(share_of(0.0, 0.0, 500), lower_bound=True)) == "unknown"
+    assert "spent at least 18.0 % of its CPU time" in words.share(replace(known, lower_bound=True))
+    nothing = replace(share_of(0.0, 0.0, 500), lower_bound=True)
+    assert labels.share_figure(nothing) == "unknown"
+    assert "is unknown" in words.share(nothing)
 
 
 def test_who_serves_malloc_has_the_allocator_s_name_and_not_its_file_s():

@@ -126,6 +126,18 @@ def test_a_long_program_is_tried_with_what_fits_the_budget(true: Program) -> Non
     assert trials.affordable([], 1.0, 60) == []
 
 
+def test_a_scarce_budget_is_for_the_fastest_and_the_price(true: Program) -> None:
+    """Of a program of four seconds, one allocator alone was tried in two minutes, then causes of nothing."""
+    arms = trials.first([GLIBC, Allocator(name="jemalloc"), Allocator(name="mimalloc")], true)[1:]
+    enough = trials.runs_of(len(arms)) / (1 - trials.RESERVED)
+    assert trials.within(arms, 1.0, enough) == (arms, trials.RESERVED)
+    assert trials.within(arms, 1.0, 0.9 * enough) == (arms, 0.0)
+    for seconds in (4.0, 1e6):
+        kept, reserved = trials.within(arms, seconds, 100)
+        assert (names(kept), reserved) == (["mimalloc", "price: recycle"], 0.0)
+    assert trials.within([], 1.0, 60) == ([], trials.RESERVED)
+
+
 def test_each_suspicion_has_its_arms_second(true: Program) -> None:
     plan = planned(true, of("tcache overflow"))
     assert names(plan.allocators) == ["price: cache", CACHE]

@@ -97,15 +97,16 @@ class Facts:
 
     @cached_property
     def best_setting(self) -> Side | None:
-        """The setting to make for time, where no allocator gains clearly more."""
+        """The setting to make for time, where no allocator saves clearly more of it, by what matters."""
         if self.causes is None:
             return None
         best = judge.pick([side for side in self.causes.sides if self.is_setting(side)], self.causes)
         won = judge.gain(best, self.causes) if best else None
         rival = judge.gain(self.best, self.comparison) if self.best and self.comparison else None
-        if best is None or won is None or (rival is not None and rival.ratio.high < won.ratio.value):
+        if best is None or won is None:
             return None
-        return best
+        beaten = rival is not None and rival.ratio.high < won.ratio.value - self.causes.worth
+        return None if beaten else best
 
     @cached_property
     def smaller(self) -> tuple[Finding, Side] | None:

@@ -138,7 +138,7 @@ def _equivalent(facts: Facts, comparison: Comparison, names: str, nearest: str) 
 
 def time(facts: Facts) -> list[str]:
     """The share of time in the allocator, where it was sampled, and what no sample covers."""
-    said = [f"{words.share(facts.share, 'The program')}."] if facts.share else []
+    said = [f"{words.share(facts.share)}."] if facts.share else []
     unsampled = facts.wall.unsampled if facts.wall else None
     if said and unsampled is not None and unsampled >= at.UNSAMPLED:
         said.append(f"No sample covers {units.percent(unsampled)} of its CPU time.")

@@ -83,7 +83,7 @@ def _of_sampling(facts: Facts) -> list[Evidence]:
         return [
             Evidence(statement="The time executing in the allocator could not be sampled.", source="sampling")
         ]
-    said = words.share(share, "The program")
+    said = words.share(share)
     limit = "The marginal cost is higher: this excludes call overhead and cache effects."
     return [Evidence(statement=f"{said}. {limit}", source="sampling")]
 
