@@ -4,13 +4,21 @@ Where tries are independent, a test that fails by chance once in a hundred runs 
 once in a million. But on a busy machine they are not, and a fault that shows only now and then is hidden:
 look at each R in the log of a run, and write tests so that they need no second try. `setup/repeat` tries
 each once, to see how often chance decides.
+
+A try that failed is repeated after all other tests, when the machine may be less busy. The workers of xdist
+cannot do that: there it is repeated a few seconds later.
 """
 
 import signal
 
 import pytest
+from _pytest.runner import runtestprotocol
 
-_AGAIN = 2
+_TRIES = 3
+_DELAY = 10
+"""Seconds between two tries in a worker of xdist."""
+_LEFT = pytest.StashKey[int]()
+"""How often a test may still be tried."""
 
 # A shell ignores them for what it runs in the background, nohup one of them; a program inherits that, and a
 # shell script cannot trap them.
@@ -23,5 +31,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("reruns") is not None:
         return
     for item in items:
-        if item.get_closest_marker("timed") or item.get_closest_marker("verdict"):
-            item.add_marker(pytest.mark.flaky(reruns=_AGAIN))
+        if not (item.get_closest_marker("timed") or item.get_closest_marker("verdict")):
+            continue
+        if hasattr(config, "workerinput"):
+            item.add_marker(pytest.mark.flaky(reruns=_TRIES - 1, reruns_delay=_DELAY))
+        else:
+            item.stash[_LEFT] = _TRIES
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    if _LEFT not in item.stash:
+        return None
+    item.stash[_LEFT] -= 1
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    again = item.stash[_LEFT] > 0 and any(report.failed for report in reports)
+    for report in reports:
+        report.rerun = _TRIES - 1 - item.stash[_LEFT]  # read by pytest-rerunfailures for its summary
+        if again and report.failed:
+            report.outcome = "rerun"
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    if again:
+        item.session.items.append(item)  # pytest's loop reaches it after the others
+    return True
