@@ -49,8 +49,8 @@ def start(stage: Stage, cores: int, logs: Path) -> Running:
         stale.unlink()
     environment = {
         **os.environ,
-        "JOBS": str(cores),
-        "CMAKE_BUILD_PARALLEL_LEVEL": str(cores),
+        "JOBS": str(max(1, cores)),
+        "CMAKE_BUILD_PARALLEL_LEVEL": str(max(1, cores)),
         "STAGE": stage.name,
         "REPORTS": str(reports),
         "CCACHE_STATSLOG": str(cache_log),

@@ -1,4 +1,4 @@
-"""Which stage runs next, and on how many cores: as many stages side by side as there are cores."""
+"""Which stage runs next, and on how many cores: one beside another on each core, and one that sleeps."""
 
 from collections.abc import Sequence
 
@@ -19,10 +19,14 @@ def startable(
     unfinished = {stage.name for stage in waiting} | {stage.name for stage, _ in running}
     ready = [stage for stage in waiting if not unfinished.intersection(stage.after)]
     free = cores - sum(given for _, given in running)
-    shared = [stage for stage in ready if stage.cores is not Cores.ALONE]
+    sleeping = [stage for stage in ready if stage.cores is Cores.NONE]
+    if sleeping and not any(stage.cores is Cores.NONE for stage, _ in running):
+        return sleeping[0], 0
+    shared = [stage for stage in ready if stage.cores in {Cores.ONE, Cores.SEVERAL}]
     if shared and free > 0:
         first = shared[0]
         return first, 1 if first.cores is Cores.ONE else max(1, free - len(shared) + 1)
-    if ready and not shared and not running:
-        return ready[0], cores
+    alone = [stage for stage in ready if stage.cores is Cores.ALONE]
+    if alone and not shared and not running:
+        return alone[0], cores
     return None

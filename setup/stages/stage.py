@@ -7,6 +7,8 @@ from enum import Enum
 class Cores(Enum):
     """How many cores a stage can keep busy."""
 
+    NONE = "none"
+    """It sleeps for most of its time: it runs beside the others, one such stage at a time."""
     ONE = "one"
     SEVERAL = "several"
     """As many as are free: its commands read the number from $JOBS."""

@@ -159,20 +159,22 @@ MORE = (
 # What needs 1.3 GB of packages, or tracefs.
 WHOLE_MACHINE = (
     Stage("packages", "setup/bootstrap workloads\n", cores=Cores.ONE),
+    # Near the begin, beside `bare`, which is one process for most of its time.
+    Stage(
+        "verdicts",
+        f"if {TRACED} true; then\n{none_skipped('(verdict or tracing) and not settled and not long', TRACED)}"
+        "else\necho 'tracefs cannot be mounted here: tests marked tracing are not run'\n"
+        f"{none_skipped('verdict and not tracing and not settled and not long')}fi\n",
+        after=("install", "packages"),
+        cores=Cores.ONE,
+    ),
     Stage(
         "workloads",
         ".venv/bin/reap workloads prepare --yes\n" + none_skipped("workloads and not long and not verdict"),
         after=("install", "packages"),
         cores=Cores.ONE,
     ),
-    Stage(
-        "verdicts",
-        f"if {TRACED} true; then\n{none_skipped('(verdict or tracing) and not long', TRACED)}"
-        "else\necho 'tracefs cannot be mounted here: tests marked tracing are not run'\n"
-        f"{none_skipped('verdict and not tracing and not long')}fi\n",
-        after=("install", "packages"),
-        cores=Cores.ONE,
-    ),
+    Stage("settled", none_skipped("settled and not long"), after=("install", "packages"), cores=Cores.NONE),
 )
 
 # What users install: the wheel and the recipes here, then one platform, each of them in turn.

@@ -190,7 +190,13 @@ def test_without_a_compiler_that_is_said(tmp_path, monkeypatch):
 
 @pytest.mark.verdict
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no compiler")
-@pytest.mark.parametrize("name", sorted(CLAIMS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.settled] if scenario.named(name).kind == "memory" else [])
+        for name in sorted(CLAIMS)
+    ],
+)
 def test_a_scenario_from_its_begin_to_its_end(name, tmp_path):
     results = tmp_path / "results.json"
     done = reap("scenario", name, "--json", results, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})

@@ -139,6 +139,15 @@ def test_a_stage_that_times_programs_runs_alone(order):
     assert order(("b", "one"), running=[("timed", "alone", 2)]) == []
 
 
+def test_one_stage_that_sleeps_runs_beside_the_others(order):
+    assert order(("a", "one"), ("b", "one"), ("asleep", "none")) == [("asleep", 0), ("a", 1), ("b", 1)]
+    assert order(("asleep", "none"), running=[("a", "several", 2)]) == [("asleep", 0)]
+    assert order(("asleep", "none"), running=[("other", "none", 0)]) == []
+    assert order(("asleep", "none"), running=[("timed", "alone", 2)]) == []
+    assert order(("timed", "alone"), running=[("asleep", "none", 0)]) == []
+    assert order(("a", "several"), running=[("asleep", "none", 0)]) == [("a", 2)]
+
+
 LOG = """
 [1/3] Building CXX object a.dir/x.cpp.o
 [2/3] Building C object a.dir/y.c.o

@@ -13,7 +13,7 @@ from reap.launch.records import Launch
 from reap.rss import run
 from reap.rss.judge import ResidenceVerdict, judge
 
-pytestmark = pytest.mark.verdict
+pytestmark = [pytest.mark.verdict, pytest.mark.settled]
 
 _ASKED = [case for case in HOLDINGS if case.ci and not case.missing]
 

@@ -4,7 +4,7 @@ import pytest
 from memory import HOLDINGS, Holding, asked, measured, trials
 from memory.judge import close, of_remedy
 
-pytestmark = pytest.mark.verdict
+pytestmark = [pytest.mark.verdict, pytest.mark.settled]
 
 _ASKED = [case for case in HOLDINGS if case.name in ("above", "decoded", "spike") and not case.missing]
 
