@@ -142,7 +142,7 @@ MORE = (
         + "setup/memcheck build/release $JOBS\n",
         after=("release", "model", "golden"),
     ),
-    Stage("fuzz", FUZZ + "setup/fuzz 30 lab\nsetup/fuzz 8 library\n"),
+    Stage("fuzz", FUZZ + "setup/fuzz 15 lab\nsetup/fuzz 4 library\n"),
     Stage("tsan-checked", build("tsan-checked") + ctest("tsan-checked", "-L threads")),
     Stage(
         "asan-plain",
