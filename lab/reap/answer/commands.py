@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from reap.allocators.library import preloads
 
 
-def preloading(library: str) -> dict[str, str]:
-    """The variable that preloads a library; none where it cannot name its file."""
+def preloading(library: str, inherited: str = "") -> dict[str, str]:
+    """Return the variable that preloads a library; none where it cannot name its file.
+
+    What `inherited`, a value of LD_PRELOAD, names stays and comes after it, as in the trials.
+    """
     if not library.startswith("/") or any(c in library for c in " :\t\n"):
         return {}
-    return {"LD_PRELOAD": ":".join(preloads(library))}
+    return {"LD_PRELOAD": ":".join([*preloads(library), *filter(None, [inherited])])}
 
 
 def with_variables(variables: Mapping[str, str], command: list[str]) -> str:

@@ -17,7 +17,7 @@ from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread, Witness
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
-from reap.launch import price
+from reap.launch import preloads, price
 from reap.launch.host import quota
 
 SERVED = (
@@ -60,6 +60,7 @@ def compare(folder: Folder, listener: Listener | None = None) -> Comparison:
         so_far(),
         needed_budget=runner.needed_budget,
         pairing=runner.pairing,
+        preloaded=preloads.inherited(),
         decided=runner.decided,
         round_seconds=runner.round_seconds,
     )

@@ -276,4 +276,6 @@ class Comparison(InRounds, frozen=True, kw_only=True):
     """Where it was asked for."""
     scanned: bool = False
     """Whether those differ in the value of a parameter: output is not compared."""
+    preloaded: str = ""
+    """What LD_PRELOAD names for the program anyway, after the allocator of each side."""
     notes: list[str] = []

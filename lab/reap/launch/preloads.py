@@ -36,8 +36,8 @@ def compose(launch: Launch, scratch: Path) -> dict[str, str]:
     if aside is not None:  # the last is initialised first, before the allocator that it redirects to
         ours.append(str(native_files.preload("redirect")))
     linked = [_without_separators(path, scratch / str(number)) for number, path in enumerate(ours)]
-    inherited = "" if "LD_PRELOAD" in launch.remove else os.environ.get("LD_PRELOAD", "")
-    theirs = launch.environment.get("LD_PRELOAD", inherited)
+    removed = "LD_PRELOAD" in launch.remove
+    theirs = launch.environment.get("LD_PRELOAD", "" if removed else inherited())
     composed = ":".join([*linked, *([theirs] if theirs else [])])
     variables = {"LD_PRELOAD": composed} if composed else {}
     if aside is not None:
@@ -49,6 +49,11 @@ def compose(launch: Launch, scratch: Path) -> dict[str, str]:
         kept = [link for name, link in zip(names, linked, strict=True) if name in _OBSERVERS]
         variables[_PRELOADS] = ":".join(kept)
     return variables
+
+
+def inherited() -> str:
+    """The user's own LD_PRELOAD, which measured programs are started with, too; empty where there is none."""
+    return os.environ.get("LD_PRELOAD", "")
 
 
 def _without_separators(path: str, folder: Path) -> str:

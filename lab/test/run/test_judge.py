@@ -78,6 +78,14 @@ def test_a_server_is_switched_by_its_preload_after_a_comparison() -> None:
     assert "before you start the server with LD_PRELOAD=/opt/mine.so" in verdict.next_step
 
 
+def test_a_command_that_switches_keeps_what_is_preloaded_anyway() -> None:
+    comparison = comparison_of([jemalloc(0.8, provider="/opt/mine.so")], preloaded="/opt/guard.so libm.so.6")
+    verdict = diagnose(comparison=comparison, command=["./app"])
+    assert verdict.next_command == "LD_PRELOAD='/opt/mine.so:/opt/guard.so libm.so.6' ./app"
+    verdict = diagnose(comparison=comparison, command=["./app"], again=SERVER)
+    assert "with LD_PRELOAD=/opt/mine.so:/opt/guard.so libm.so.6." in verdict.next_step
+
+
 def test_loads_of_a_server_may_be_short() -> None:
     profile, comparison = records(next(case for case in SITUATIONS if case.rule == "too_short"))
     assert rules.Facts(profile=profile, comparison=comparison, command=COMMAND).too_short

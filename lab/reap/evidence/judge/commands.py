@@ -54,9 +54,12 @@ def resident(variables: Mapping[str, str], library: str, command: list[str]) -> 
     return with_variables(variables, ["reap", "rss", *under, "--", *command])
 
 
-def switched(side: Side, command: list[str]) -> str:
-    """The program under this allocator; empty where LD_PRELOAD cannot name its file."""
-    preload = preloading(side.provider)
+def switched(side: Side, command: list[str], inherited: str = "") -> str:
+    """The program under this allocator, before what LD_PRELOAD names anyway.
+
+    Empty where LD_PRELOAD cannot name its file.
+    """
+    preload = preloading(side.provider, inherited)
     return with_variables(preload, command) if preload else ""
 
 

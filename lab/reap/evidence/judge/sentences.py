@@ -66,10 +66,11 @@ def switched(facts: Facts, side: Side) -> tuple[str, str]:
     if facts.stood_aside:
         build = f"Build the program with {side.allocator} in place of {facts.stood_aside}"
         return f"{build}, and compare the two builds on the inputs that matter to you.", ""
+    inherited = facts.comparison.preloaded if facts.comparison else ""
     if not facts.is_server:
         step = f"Run the program under {side.allocator}, on the inputs that matter to you"
-        return f"{step}, before you rely on it.", commands.switched(side, facts.command)
-    how = " ".join(f"{name}={value}" for name, value in preloading(side.provider).items())
+        return f"{step}, before you rely on it.", commands.switched(side, facts.command, inherited)
+    how = " ".join(f"{name}={value}" for name, value in preloading(side.provider, inherited).items())
     step = f"Compare it under the loads that matter to you, before you start the server with {how or 'it'}."
     return step, commands.compare(facts.again, [side])
 
