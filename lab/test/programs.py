@@ -32,6 +32,17 @@ SOURCES = {
                 if (!strncmp(line, "VmHWM:", 6)) fprintf(stderr, "%ld", atol(line + 6) * 1024);
             return block[size / 2] == 2;
         }""",
+    # Ends with 3 where anything is preloaded.
+    "refuses": r"""
+        #include <stdlib.h>
+        int main(void) {
+            const char *preload = getenv("LD_PRELOAD");
+            if (preload && *preload) return 3;
+            for (int i = 0; i < 2000000; ++i) {
+                char *volatile block = malloc(64);
+                free(block);
+            }
+        }""",
     # Asks the system for what its words say, in MB, by no allocator: WORD MB, or "again", which executes it
     # again with the words that follow.
     "asks": r"""

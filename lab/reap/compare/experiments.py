@@ -232,8 +232,11 @@ def _create(
     allocators, missing = (
         _base_alone(options.baseline) if against else choose(options.allocators, alone=bool(asked))
     )
+    watched = False
     if arms is not unchanged:
-        allocators = arms(allocators, programs.resolve(command))
+        found = programs.resolve(command)
+        watched = bool(found.obstacle) and not (found.sanitizer or options.allocators or server)
+        allocators = allocators[:1] if watched else arms(allocators, found)
     if options.objective != "time" and asked is not None:
         raise ReapError(
             "--for does not go with --levels and --naive: they are about time", "leave it out", ExitCode.USAGE
@@ -257,6 +260,7 @@ def _create(
         scanned=bool(scanned),
         server=server,
         fragmented=fragmented,
+        watched=watched,
         baseline=options.baseline,
         conditions=Conditions(
             warm_ups=options.warmup if server is None else 1,

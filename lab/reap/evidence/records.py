@@ -231,6 +231,10 @@ class Wall(Record):
     """The process observed with --pid; for a command, its first process."""
     allocator: str = ""
     """Who serves malloc: a name (glibc, jemalloc, go, jvm, ...), or the file."""
+    unfinished: bool = False
+    """Whether its time limit ended it, so that no whole run is known."""
+    refused: bool = False
+    """Whether it ended otherwise with a preload than without, so that nothing is preloaded in trials."""
     irreplaceable: str = ""
     """Why nothing can be preloaded into the program, so that no other allocator can serve it; else empty."""
     wall_seconds: float = 0.0

@@ -15,7 +15,7 @@ from reap import native
 from reap.allocators import library
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
-from reap.evidence import collectors_run
+from reap.evidence import collectors_run, refusals
 from reap.evidence import linked as linked_in
 from reap.evidence import notes as wall_notes
 from reap.evidence.analyse import collectors, facts, strace
@@ -25,6 +25,7 @@ from reap.evidence.analyse.hints import hints
 from reap.evidence.analyse.kernel import kernel_time
 from reap.evidence.analyse.owners import ALLOCATOR_FILES, ALLOCATOR_FUNCTIONS, Sample
 from reap.evidence.records import Requests, Wall
+from reap.evidence.refusals import Refusal
 from reap.launch import spawn
 from reap.launch.host import calibration, memory
 from reap.launch.process import attach, smaps
@@ -107,12 +108,16 @@ def measure(
     first = _read(folder / _SAMPLED, ALLOCATOR_FILES)
     notes = [*program.notes, *wall_notes.of_watching(launch, outcome)]
     counting = None
+    refused = None
     if why_not:
         notes.append(f"its allocations were not counted: {why_not}")
     else:
         say("counting its allocations in another run")
         counting = _counted(launch, folder, start)
         notes += wall_notes.of_counting(outcome, counting.outcome)
+        if refused := refusals.find(launch, outcome, counting.outcome, start):
+            counting = None
+            notes[-1] = f"its allocations were not counted: {refused.why}"
     files = [
         *ALLOCATOR_FILES,
         *(library.names(launch.allocator) if launch.allocator else []),
@@ -141,7 +146,9 @@ def measure(
         wall=replace(
             collectors.with_shares(wall),
             notes=notes,
-            irreplaceable="" if program.takes_allocators else why_not,
+            unfinished=outcome.timed_out,
+            refused=refused is not None and refused.every,
+            irreplaceable=_irreplaceable(program, refused),
             calibration=calibrated.costs,
         ),
         stacks=facts.folded(seen),
@@ -193,6 +200,13 @@ def _image_of(pid: int) -> str:
         return str(Path(f"/proc/{pid}/exe").readlink())
     except OSError:
         return ""
+
+
+def _irreplaceable(program: Program, refused: Refusal | None) -> str:
+    """Why no other allocator can serve it; empty where one can."""
+    if not program.takes_allocators:
+        return _uncountable(program)
+    return refused.why if refused and refused.every else ""
 
 
 def _uncountable(program: Program) -> str:

@@ -150,13 +150,17 @@ def second(
     return Plan(allocators=kept, resident=any(each.name in of_memory for each in kept), missing=missing)
 
 
-def spec_of(plan: Plan, first: Spec, budget: float) -> Spec:
-    """The experiment of a plan: as the first comparison, with other arms. A number of rounds stays."""
+def spec_of(plan: Plan, first: Spec, budget: float, program: Program) -> Spec:
+    """The experiment of a plan on a program: as the first comparison, with other arms.
+
+    A number of rounds stays.
+    """
     base = first.allocators[0]
     libraries = {each.library for each in plan.allocators if each.library}
     known = {each.path for each in first.files}
     return msgspec.structs.replace(
         first,
+        program=program,
         allocators=[base, *plan.allocators],
         files=[*first.files, *(state_of(path) for path in sorted(libraries - known))],
         budget=None if first.runs and first.budget is None else budget,
@@ -166,6 +170,11 @@ def spec_of(plan: Plan, first: Spec, budget: float) -> Spec:
         all_rounds=plan.resident,
         witness="",
     )
+
+
+def as_seen(program: Program, wall: Wall) -> Program:
+    """The program with what its runs showed: into one that does not bear a preload, none is loaded."""
+    return msgspec.structs.replace(program, obstacle=wall.irreplaceable) if wall.refused else program
 
 
 def runs_of(arms: int) -> int:

@@ -103,21 +103,24 @@ def specify(
     server: Server | None = None,
     fragmented: AskedFragment | None = None,
     tune: Tune | None = None,
+    watched: bool = False,
 ) -> Spec:
     """Finds the program, puts the baseline first (adding glibc if it is the baseline and was not named).
 
     With `server` the program is one that is loaded. With `against` it is compared with other commands, each
     by its name, under the baseline; with `scanned` these differ in a parameter. With `fragmented` it is an
-    experiment on fragmented heaps, and with `tune` a search for settings. One allocator is enough for these.
+    experiment on fragmented heaps, and with `tune` a search for settings. One allocator is enough for these,
+    and where the program is `watched`, so that what is to be compared depends on what is seen.
     Throws ReapError if a program cannot be found, executed or entered by a preload (unless all there is to
     compare are variables), or if there is nothing to compare.
     """
     where = str(Path(workload.directory or ".").absolute())
     found = programs.resolve(command, directory=where)
-    alone = fragmented is not None or tune is not None or bool(against)
+    alone = fragmented is not None or tune is not None or bool(against) or watched
     ordered = baseline_first(allocators, baseline, alone=alone)
     libraries = [each.library for each in ordered if each.library]
-    if libraries or fragmented or (not against and all(not each.environment for each in ordered)):
+    compares = not against and not watched and all(not each.environment for each in ordered)
+    if libraries or fragmented or compares:
         for each in (found, *(variant.program for variant in against)):
             programs.require_preloadable(each)
     plan = _fragment(found, where, fragmented) if fragmented else None

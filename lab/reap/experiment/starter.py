@@ -106,6 +106,7 @@ class Starter:
         return self._launch(cell, self._variants[cell.variant], probe=False)
 
     def _launch(self, cell: Cell, variant: Variant, *, probe: bool) -> Launch:
+        enters = not variant.program.obstacle
         launch = Launch(
             argv=variant.program.command,
             program=variant.program.path,
@@ -119,8 +120,8 @@ class Starter:
             },
             stdin=self._folder.stdin,
             timeout=self._spec.timeout,
-            probe=probe,
-            requests=requests.timed(self._folder.runs, cell, warmup=probe),
+            probe=probe and enters,
+            requests=enters and requests.timed(self._folder.runs, cell, warmup=probe),
             resident=self._spec.resident,
             options=self._allocators[cell.allocator].options,
         )

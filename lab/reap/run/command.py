@@ -94,7 +94,8 @@ def run(
     files.write_files(report, json=None, html=folder.path / running.REPORT, force=True)
     files.write_files(report, json=json_file, html=html_file, force=force)
     reporting.say_files(json=json_file, html=html_file or folder.path / running.REPORT)
-    reporting.say_command("the recording", ["reap", "show", str(folder.path / running.RECORDING)])
+    if measured.known.recorded:
+        reporting.say_command("the recording", ["reap", "show", str(folder.path / running.RECORDING)])
     if not details:
         reporting.say_command("all tables", ["reap", "run", "--resume", str(folder.path), "--details"])
     render_answer(reporting.console(json_file, html_file), answer, details=details)

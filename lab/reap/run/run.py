@@ -9,7 +9,6 @@ from reap.base.errors import ExitCode
 from reap.base.files import read_back, write_safely
 from reap.compare import run
 from reap.drag import once as drag
-from reap.drag.exact.records import DragProfile
 from reap.evidence import explain
 from reap.evidence import run as measuring
 from reap.evidence.analyse.reach import unreachable
@@ -23,7 +22,6 @@ from reap.launch.records import Launch, Outcome
 from reap.recording import read
 from reap.recording.analyse.profile import profile as analyse
 from reap.recording.naming import as_started
-from reap.recording.records import Profile
 from reap.run.records import Examined
 
 REPORT = "report.html"
@@ -52,7 +50,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
             hint,
             ExitCode.SIGNALLED + 2,
         ) from None
-    if known.timed_out:
+    if known.timed_out and not known.wall.unfinished:
         listener.say(f"{title} did not end in time; one run without the recorder shows whether that is why")
         raise hung.too_long(
             title,
@@ -64,11 +62,13 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
     profile = None
     if known.recorded:
         profile = as_started(analyse(read.read(folder.path / RECORDING), folder.spec.program.command))
-    if why := unreachable(known.wall):
+    why = unreachable(known.wall)
+    if why:
         listener.say(f"no allocator is tried: {why}")
-        return _untried(folder, known, profile, seen)
+    if known.wall.unfinished:
+        listener.say(f"{title} did not end within {folder.spec.timeout:g} s: nothing is tried")
     try:
-        compared = run.compare(folder, listener)
+        compared = None if why or known.wall.unfinished else run.compare(folder, listener)
         told = explain.explain(folder, listener, to_try(known.wall), compared, known.wall)
     except InterruptedRunError as error:
         raise InterruptedRunError(error.what, hint, error.code) from None
@@ -81,17 +81,6 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
         causes=told.comparison,
         missing=told.missing,
         drag=seen,
-    )
-
-
-def _untried(folder: Folder, known: Measured, profile: Profile | None, drag: DragProfile | None) -> Examined:
-    return Examined(
-        command=folder.spec.program.command,
-        again=folder.spec.again,
-        known=known,
-        profile=profile,
-        comparison=None,
-        drag=drag,
     )
 
 

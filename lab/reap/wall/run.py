@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from reap.allocators.records import DEFAULT, Allocator
 from reap.compare import experiments
 from reap.compare import run as comparing
@@ -34,9 +36,12 @@ def run(
     """Tries, in `folder`, what a program that is known by `wall` may be tried with, within `budget` seconds.
 
     It is compared under `base`, None for the C library's own. `stdin` is what it reads, if the file is there.
-    The first comparison is None where no preload reaches what the program allocates. Throws ReapError.
+    The first comparison is None where no preload reaches what the program allocates, and nothing is tried
+    where its time limit ended it: a trial needs whole runs. Throws ReapError.
     """
-    found, own = programs.resolve(command), base or Allocator(name=DEFAULT)
+    if wall.unfinished:
+        return None, Explained()
+    found, own = trials.as_seen(programs.resolve(command), wall), base or Allocator(name=DEFAULT)
 
     def experiment(arms: list[Allocator], *, reserved: float = 0.0) -> Folder:
         spec = specify(
@@ -48,7 +53,7 @@ def run(
             ),
         )
         content = iter([stdin.read_bytes()]) if stdin.exists() else None
-        return Folder.create(folder, spec, content, force=True)
+        return Folder.create(folder, msgspec.structs.replace(spec, program=found), content, force=True)
 
     if found.obstacle or unreachable(wall):
         plan = _settings(found, wall, budget)

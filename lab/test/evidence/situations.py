@@ -38,6 +38,8 @@ class Case:
     suspicions: Sequence[Suspicion] = ()
     missing: dict[str, str] = field(default_factory=dict)
     irreplaceable: str = ""
+    refused: bool = False
+    unfinished: bool = False
     linked: str = ""
     """An allocator that is linked in, and stood aside in the trials."""
     profile: Profile | None = None
@@ -51,6 +53,8 @@ class Case:
         wall = msgspec.structs.replace(
             WALLS["nothing"],
             irreplaceable=self.irreplaceable,
+            refused=self.refused,
+            unfinished=self.unfinished,
             linked=[linked] if self.linked else [],
             share=None,
         )
@@ -253,6 +257,23 @@ CASES = [
         first=None,
         irreplaceable=STATIC,
         says=("cannot be tried from outside: it is statically linked",),
+    ),
+    Case(
+        name="a program that ends otherwise with a preload",
+        headline="inconclusive",
+        first=None,
+        irreplaceable="it ends with status 3 and not 0 when anything is preloaded into it",
+        refused=True,
+        says=("it ends with status 3 and not 0", "with LD_PRELOAD set"),
+        never=("Build it with another allocator",),
+    ),
+    Case(
+        name="a program that its time limit ended",
+        headline="inconclusive",
+        first=None,
+        unfinished=True,
+        suspicions=(MANY,),
+        says=("Its time limit ended the program", "nothing was tried", "--timeout"),
     ),
     Case(
         name="an allocator that cannot be replaced, and that no samples found",

@@ -263,7 +263,7 @@ def tried(suspicion: Suspicion, command: list[str], folder: Path, *, runs: int) 
     """The second comparison, in so many rounds."""
     plan = trials.second([suspicion], None, programs.resolve(command), base=GLIBC, wall=lasting(0.1))
     spec = specify(command, [GLIBC, *plan.allocators], conditions=Conditions(pairing="auto"))
-    spec = msgspec.structs.replace(trials.spec_of(plan, spec, 600), runs=runs)
+    spec = msgspec.structs.replace(trials.spec_of(plan, spec, 600, spec.program), runs=runs)
     with Folder.create(folder, spec) as opened:
         return comparing.compare(opened)
 

@@ -364,6 +364,14 @@ SITUATIONS = [
         says=("4.00 ms of CPU time",),
     ),
     Situation(
+        "too short, since it ends with an error",
+        "inconclusive",
+        "too_short",
+        sides=(jemalloc(1.3, cpu_seconds=0.004),),
+        comparison={"exit_code": 1},
+        says=("4.00 ms of CPU time", "ended with status 1", "has no terminal"),
+    ),
+    Situation(
         "not found", "inconclusive", "program_failed", sides=(jemalloc(0.5),), comparison={"exit_code": 127}
     ),
     Situation(

@@ -102,6 +102,28 @@ def test_a_run_that_takes_too_long_says_so(tmp_path):
     assert "did not end within 0.3 s" in said.stderr
     assert f"reap show {tmp_path}/x/recording.reap" in said.stderr
     assert reap("show", "x/recording.reap", cwd=tmp_path).returncode == 0
+    assert "Verdict: inconclusive" in said.stdout
+    assert "trials need whole runs: nothing was tried" in " ".join(said.stdout.split())
+
+
+def test_what_is_statically_linked_is_watched_and_gets_a_verdict(tmp_path):
+    said = reap("run", *QUICK, "-o", "x", "--", program("peak_static"), "1", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert "Verdict: inconclusive" in said.stdout
+    assert "cannot be tried from outside" in said.stdout
+    assert "the recording" not in said.stderr
+    asked = run(tmp_path, "--", program("peak_static"), "1")
+    assert asked.returncode == ExitCode.NOT_EXECUTABLE, "another allocator was asked for, and cannot serve it"
+
+
+def test_a_program_that_refuses_preloads_is_judged_by_what_was_watched(tmp_path):
+    said = run(tmp_path, "-o", "x", "--json", "x.json", "--", program("refuses"))
+    assert said.returncode == 0, said.stderr
+    (answer,) = json.loads((tmp_path / "x.json").read_text())["answers"]
+    assert answer["diagnosis"]["headline"] == "inconclusive"
+    assert "it ends with status 3 and not 0 when anything is preloaded" in answer["diagnosis"]["paragraph"]
+    assert answer["wall"]["counted"] is None
+    assert answer["comparison"] is None
 
 
 def test_what_exists_is_refused_before_anything_runs(tmp_path):

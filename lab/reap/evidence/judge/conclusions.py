@@ -52,6 +52,17 @@ def program_failed(facts: Facts) -> Concluded:
     )
 
 
+def unfinished(facts: Facts) -> Concluded:
+    """Its time limit ended the program: what is known is of the time until then."""
+    seconds = facts.wall.wall_seconds if facts.wall else 0.0
+    limit = f"Its time limit ended the program after {units.duration(seconds)}"
+    return Concluded(
+        "inconclusive",
+        [f"{limit}, and trials need whole runs: nothing was tried.", *say.time(facts), *say.origin(facts)],
+        "Give it less work, or more time with --timeout.",
+    )
+
+
 def no_allocations(_: Facts) -> Concluded:
     """A whole recording without an allocation."""
     return Concluded(
@@ -67,10 +78,14 @@ def no_allocations(_: Facts) -> Concluded:
 def too_short(facts: Facts) -> Concluded:
     """So little CPU time that loading a library outweighs all that it does."""
     program = facts.command[0].rpartition("/")[2] if facts.command else "The program"
+    said = [phrases.too_short(program, facts.cpu_seconds or 0.0)]
+    code = facts.comparison.exit_code if facts.comparison else 0
+    if not code:
+        return Concluded("inconclusive", said, "Give it more work, so that it runs for about a second.")
     return Concluded(
         "inconclusive",
-        [phrases.too_short(program, facts.cpu_seconds or 0.0)],
-        "Give it more work, so that it runs for about a second.",
+        [*said, f"It ended with status {code}, also under its own allocator."],
+        "See that it does its work: a measured program has no terminal, and no input but what is piped in.",
     )
 
 
@@ -83,6 +98,8 @@ def cannot_preload(facts: Facts) -> Concluded:
     step = "Build it with another allocator, and compare the two builds."
     if facts.wall and facts.wall.allocator == "go":
         step = "Go's runtime allocates for it: make fewer objects (a heap profile of pprof has the lines)."
+    if facts.wall and facts.wall.refused:
+        step = "Find out why it ends otherwise with LD_PRELOAD set, then measure it again."
     return Concluded("inconclusive", sentences, step)
 
 

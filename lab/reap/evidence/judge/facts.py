@@ -168,6 +168,11 @@ class Facts:
         return next((each for each in seen if each.kind != "unoptimized"), None)
 
     @property
+    def unfinished(self) -> bool:
+        """Whether its time limit ended it, so that no trial has whole runs."""
+        return self.wall is not None and self.wall.unfinished
+
+    @property
     def hidden(self) -> str:
         """Why no preload reaches what it allocates, so that no trial says what that costs; or empty."""
         return unreachable(self.wall) if self.wall else ""
