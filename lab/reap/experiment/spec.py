@@ -131,6 +131,8 @@ class Remedied(Record):
     """Runs in all."""
     left: dict[str, str]
     """Remedies that are not tried, by name, and why."""
+    environments: dict[str, dict[str, str]] = {}
+    """Variables of each remedy, by its name, as they are for this program."""
 
 
 class Spec(Record):

@@ -99,13 +99,15 @@ def rss(
 
     With --try CMD runs again with each remedy that applies to it. Those that give most run in paired rounds,
     with 95 % confidence intervals; what was not tried is listed. CMD should do the same work on each run, and
-    last until its memory has settled.
+    last until its memory has settled. With --server each run is a start of the server with its loads, and the
+    cost is CPU time per request and latency or throughput.
 
     Exits with CMD's own status.
 
     \b
         reap rss -- ./server --selftest
         reap rss --try -- ./server --selftest
+        reap rss --try --server 'redis-server --port {port}' --ready tcp --load 'redis-benchmark -p {port} -q'
         reap rss --pid 4711 --seconds 60
     """  # noqa: D301 - click wants the character itself
     from reap.base.errors import ExitCode, ReapError
@@ -132,12 +134,6 @@ def rss(
         raise ReapError("a running process cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
     if server is not None and record is not None:
         raise ReapError("a server under load cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
-    if server is not None and tries:
-        raise ReapError(
-            "--try does not go with --server",
-            "reap compare --for settled --server compares allocators under load",
-            ExitCode.USAGE,
-        )
     if pid is None and server is None and seconds is not None:
         raise ReapError(
             "--seconds requires --pid or --server; CMD ends by itself", "use --timeout", ExitCode.USAGE
@@ -158,7 +154,22 @@ def rss(
         observed = steps.observe(
             server, list(command), allocator, interval, seconds, path, ask=ask, force=force
         )
-        steps.finish([observed], None, path, json_file, html_file, force=force, command=[], after=again)
+        trials = (
+            steps.tried_server(server, observed, list(command), allocator, path, timeout, budget, force=force)
+            if tries
+            else None
+        )
+        steps.finish(
+            [observed],
+            None,
+            path,
+            json_file,
+            html_file,
+            force=force,
+            command=[],
+            after=again,
+            trials=trials,
+        )
         return ExitCode.OK
     elif tries:
         return steps.tried(

@@ -180,6 +180,34 @@ def tried(
     return status
 
 
+def tried_server(
+    server: Server,
+    observed: Residence,
+    command: list[str],
+    allocator: str,
+    path: Path,
+    timeout: float | None,
+    budget: float | None,
+    *,
+    force: bool,
+) -> Trials:
+    """Tries remedies on a server that was observed under load. Throws ReapError."""
+    program = programs.resolve(command)
+    (base,) = catalog.parse(allocator)
+    folder = path.with_name(f"{path.stem}-trials")
+    return measured(
+        program,
+        base,
+        [observed],
+        folder,
+        budget=budget,
+        timeout=timeout,
+        stdin="",
+        force=force,
+        server=server,
+    )
+
+
 def finish_trials(trials: Trials, json_file: Path | None, html_file: Path | None, *, force: bool) -> None:
     """Writes and prints trials alone, as of a resumed folder."""
     if html_file is not None:

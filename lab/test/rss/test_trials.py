@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -17,10 +18,11 @@ from reap.experiment.records import Ratio
 from reap.experiment.runner import Listener
 from reap.launch import native_files
 from reap.launch import program as programs
-from reap.rss.records import Parts, Residence, Taken
+from reap.rss.records import Owner, Parts, Residence, Taken
 from reap.rss.trials import analyse, run, words
 from reap.rss.trials.judge import Effect, effect, winner
 from reap.rss.trials.records import Change, NotTried, Trials, Tried
+from reap.server.records import STOP, Server
 
 MB = 1 << 20
 
@@ -77,6 +79,43 @@ def test_what_an_environment_sets_is_kept():
         "MALLOC_CONF": "thp:never",
         "GOGC": "50",
     }
+
+
+def environment(name, residence, **written):
+    files = {f"/{file}": names_ for file, names_ in written.items()}
+    return analyse.environment(remedies.named(name), [residence], files)
+
+
+def linked(*owners):
+    moment = Taken(seconds=4.0, resident=MB, parts=Parts(held=MB), linked=list(owners))
+    return Residence(command=["x"], pid=1, moments=[moment], taken=1, interval=0.1, allocator="glibc")
+
+
+def test_a_linked_jemalloc_is_set_by_the_variable_of_its_build():
+    rust = Owner(allocator="jemalloc", file="/rust", function="_rjem_mallctl")
+    stripped = Owner(allocator="jemalloc", file="/arrow")
+    both = linked(rust, stripped)
+    assert {"purging in the background", "no huge pages under jemalloc", "one arena"} <= {*names(both)}
+    assert environment("no huge pages under jemalloc", both, arrow=["JE_ARROW_MALLOC_CONF"]) == {
+        "_RJEM_MALLOC_CONF": "thp:never",
+        "JE_ARROW_MALLOC_CONF": "thp:never",
+    }
+    # Symbols that were renamed after the build have another prefix than the variable.
+    assert environment("no huge pages under jemalloc", linked(rust), rust=["MALLOC_CONF"]) == {
+        "MALLOC_CONF": "thp:never"
+    }
+    assert [*environment("jemalloc, purging in the background", both)] == ["MALLOC_CONF"]
+    assert [*environment("purging in the background", residence_of("jemalloc", held=MB))] == ["MALLOC_CONF"]
+    assert "purging at once" in names(linked(Owner(allocator="mimalloc", file="/x")))
+
+
+def test_limits_are_of_what_was_measured():
+    go = residence_of(go=100 * MB, other=MB)
+    assert environment("a memory limit of Go", go) == {"GOMEMLIMIT": "75MiB"}
+    assert environment("a smaller heap of V8", residence_of(v8=200 * MB)) == {
+        "NODE_OPTIONS": "--max-old-space-size=150"
+    }
+    assert environment("a smaller Java heap", residence_of(java=MB)) is None, "it would not start"
 
 
 def test_the_account_decides_what_comes_first():
@@ -230,3 +269,73 @@ def test_options_that_do_not_go_together_are_refused(tmp_path, words_):
     done = reap("rss", *words_, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert "--try" in done.stderr
+
+
+# SERVER PORT: whoever connects has it free 40 MB below a block that stays.
+PINS = """
+import ctypes, socket, sys
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.free.argtypes = [ctypes.c_void_p]
+listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    client, _ = listening.accept()
+    blocks = [libc.malloc(40000) for _ in range(1000)]
+    for block in blocks:
+        ctypes.memset(ctypes.c_void_p(block), 1, 40000)
+    pin = libc.malloc(40000)
+    for block in blocks:
+        libc.free(block)
+    client.close()
+"""
+CONNECTS = """
+import socket, sys, time
+socket.create_connection(("127.0.0.1", int(sys.argv[1]))).recv(1)
+time.sleep(0.1)
+"""
+
+
+def test_remedies_are_tried_on_a_server_under_load(tmp_path):
+    (tmp_path / "pins.py").write_text(PINS)
+    (tmp_path / "connects.py").write_text(CONNECTS)
+    spec = run.specify_trials(
+        programs.resolve([sys.executable, str(tmp_path / "pins.py"), "{port}"]),
+        catalog.parse("glibc")[0],
+        [residence_of(pinned=40 * MB, live=MB)],
+        seconds=1,
+        budget=9,
+        timeout=None,
+        stdin=False,
+        server=Server(
+            ready="tcp",
+            load=programs.resolve([sys.executable, str(tmp_path / "connects.py"), "{port}"]),
+            stop=STOP,
+            ready_within=30,
+            has_port=True,
+            loads=2,
+            requests=1,
+        ),
+    )
+    with Folder.create(tmp_path / "trials", spec) as folder:
+        trials = run.run(folder, Listener())
+    (first,) = trials.tried
+    assert first.change.name == "malloc_trim now and then"
+    assert trials.baseline > 30 * MB
+    assert first.settled < 0.7 * trials.baseline
+    assert (first.cpu.metric, first.requests.metric) == ("cpu_per_request", "throughput")
+    done = reap("rss", "--try", "--resume", "trials", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "malloc_trim now and then: requests per second " in " ".join(done.stdout.split())
+
+
+def test_a_server_is_loaded_once_to_know_what_a_run_takes(tmp_path):
+    (tmp_path / "connects.py").write_text(CONNECTS)
+    (tmp_path / "pins.py").write_text(PINS)
+    done = reap(
+        *("rss", "--try", "--budget", "0.1", "--seconds", "0.3", "-o", "x.csv"),
+        *("--server", f"{sys.executable} pins.py {{port}}", "--ready", "tcp"),
+        *("--load", f"{sys.executable} connects.py {{port}}"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 2
+    assert "has no time for a trial" in done.stderr

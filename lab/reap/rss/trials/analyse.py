@@ -1,11 +1,14 @@
 """Which remedies are tried, in which order, and how they rank. Pure functions."""
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from reap.allocators.remedies.table import MemoryRemedy, all_remedies
-from reap.rss.records import Parts, Residence, Taken
+from reap.experiment.records import Ratio, Side
+from reap.rss.records import Owner, Parts, Residence, Taken
 from reap.rss.trials.records import Tried
+from reap.rss.verdict.holders import JEMALLOC, Holder
 
 ROUNDS = 3
 """Paired rounds of those that gave most in their first run, where there is time ..."""
@@ -15,13 +18,13 @@ MOST_ROUNDS = 5
 COPIES = 2
 """The program as it is runs twice a round."""
 LEAST_FINALISTS = 2
-
-
-def steady(residence: Residence) -> Taken:
-    """A usual moment of the second half: that of the median of resident memory."""
-    moments = residence.moments
-    half = [each for each in moments if each.seconds >= moments[-1].seconds / 2]
-    return sorted(half, key=lambda each: each.resident)[len(half) // 2]
+CPU = ("cpu_per_request", "cpu")
+"""Metrics of what a remedy costs in CPU time, the first that is known."""
+REQUESTS = ("latency_p99", "latency_mean", "request_p99", "throughput")
+"""Of what it costs those that wait for the program."""
+_SIZE = re.compile(r"(\{(\w+) (\d+)%\})")
+_LEAST_SIZE = 8
+"""MiB: a smaller limit keeps a runtime from starting."""
 
 
 def applicable(residence: Residence, runtimes: Collection[str], *, huge_pages: bool) -> list[MemoryRemedy]:
@@ -30,14 +33,50 @@ def applicable(residence: Residence, runtimes: Collection[str], *, huge_pages: b
     `runtimes` are those of the program (`cpython`, `go`, `jvm`, `ruby`, `v8`); with `huge_pages` the kernel
     gives them to programs.
     """
-    moment = steady(residence)
-    known = {residence.allocator, *runtimes}
+    moment = residence.settled
+    known = {residence.allocator, *runtimes, *(each.allocator for each in moment.linked)}
     found = [
         each
         for each in all_remedies()
         if (not each.on or known & {*each.on}) and (huge_pages or each.huge_pages != "off")
     ]
     return sorted(found, key=lambda each: -_grounds(each, moment))
+
+
+def environment(
+    remedy: MemoryRemedy, residences: Sequence[Residence], written: Mapping[str, Collection[str]]
+) -> dict[str, str] | None:
+    """The variables of a remedy as they are for this program; None where a size in them is not known.
+
+    `{go 75%}` stands for three quarters of that part of settled memory, in MiB. A jemalloc that is linked in
+    has a variable of its own: `written` are the ones that stand in a file, by the file's name.
+    """
+    moment = residences[0].settled
+    made: dict[str, str] = {}
+    for name, value in remedy.environment.items():
+        words = value
+        for placeholder, part, percent in _SIZE.findall(value):
+            size = int(getattr(moment.parts, part)) * int(percent) // 100 >> 20
+            if size < _LEAST_SIZE:
+                return None
+            words = words.replace(placeholder, str(size))
+        own = name == JEMALLOC and not remedy.allocator
+        made |= dict.fromkeys(_variables(residences, written) if own else [name], words)
+    return made
+
+
+def linked(residences: Sequence[Residence]) -> list[Owner]:
+    """The allocators that are linked into files of the processes."""
+    return [owner for each in residences for owner in each.settled.linked]
+
+
+def _variables(residences: Sequence[Residence], written: Mapping[str, Collection[str]]) -> list[str]:
+    """Those that the jemallocs of the program read."""
+    found = {JEMALLOC: None} if any(each.allocator == "jemalloc" for each in residences) else {}
+    for owner in linked(residences):
+        if owner.allocator == "jemalloc":
+            found |= dict.fromkeys(written.get(owner.file) or Holder("jemalloc", linked=owner).setting(""))
+    return list(found)
 
 
 def _grounds(remedy: MemoryRemedy, moment: Taken) -> float:
@@ -71,6 +110,11 @@ def finalists(first: Mapping[str, float], runs: int) -> list[str]:
 def rounds_of(arms: int, runs: int) -> int:
     """How many rounds there are of so many finalists in so many runs."""
     return max(LEAST_ROUNDS, min(MOST_ROUNDS, runs // (arms + COPIES)))
+
+
+def first_of(side: Side, metrics: Sequence[str]) -> Ratio | None:
+    """The first of these metrics that the rounds have."""
+    return next((side.ratios[name] for name in metrics if name in side.ratios), None)
 
 
 def ranked(tried: Sequence[Tried]) -> list[Tried]:

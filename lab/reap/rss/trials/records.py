@@ -25,6 +25,9 @@ class Tried(Record):
     ratio: Ratio | None = None
     """Settled memory against the program as it is."""
     cpu: Ratio | None = None
+    """CPU time; of a server that of a request, where their number is known."""
+    requests: Ratio | None = None
+    """Latency of requests, or of a closed load the throughput; None where neither is known."""
     problem: str = ""
     """Why it does not count, a sentence."""
 

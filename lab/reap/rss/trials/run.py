@@ -1,7 +1,9 @@
 """Tries remedies for memory: each once, and those that give most in paired rounds."""
 
 import functools
+import mmap
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from reap.allocators.remedies.table import MemoryRemedy
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.compare import run as comparing
+from reap.compare.serving import ServerStarter
 from reap.experiment import arms
 from reap.experiment.folder import Folder
 from reap.experiment.metrics import MEMORY
@@ -28,6 +31,7 @@ from reap.native import RESIDENT_TRIM_ENV
 from reap.rss.records import Residence
 from reap.rss.trials import analyse
 from reap.rss.trials.records import Change, NotTried, Trials, Tried
+from reap.server.records import Server
 
 USUAL_SECONDS = 60.0
 """For all runs, where no budget is given ..."""
@@ -36,6 +40,7 @@ LEAST_ARMS = 4
 
 _PERIODS = (0.1, 1.0)
 """Seconds between two trims: a tenth of the run's time, within these."""
+_VARIABLE = re.compile(rb"\0((?:\w+_)?MALLOC_CONF)(?=\0)")
 _BEHIND = "others gave more in their first run"
 
 
@@ -48,16 +53,20 @@ def specify_trials(
     budget: float | None,
     timeout: float | None,
     stdin: bool,
+    server: Server | None = None,
 ) -> Spec:
     """The experiment that tries remedies on a program of which one run of so many seconds was observed.
 
-    Throws ReapError where no remedy is known for it, or the budget has no time for one.
+    With `server` the program is one, and a run is from its start through its loads to its end. Throws
+    ReapError where no remedy is known for it, or the budget has no time for one.
     """
     first = residences[0]
     given = machine.describe().huge_pages in ("always", "madvise")
     wanted = analyse.applicable(first, _runtimes(program, residences), huge_pages=given)
     left: dict[str, str] = {}
-    every = [_arm(each, base, program, seconds, left) for each in wanted]
+    written = {each.file: _written(each.file) for each in analyse.linked(residences)}
+    environments = {each.name: analyse.environment(each, residences, written) for each in wanted}
+    every = [_arm(each, environments[each.name], base, program, seconds, left) for each in wanted]
     tried = [each for each in every if each is not None]
     least = analyse.runs_for(min(len(tried), LEAST_ARMS), rounds=analyse.ROUNDS)
     runs = max(int(USUAL_SECONDS / seconds), least) if budget is None else int(budget / seconds) - 1
@@ -83,15 +92,19 @@ def specify_trials(
         conditions=Conditions(
             runs=analyse.ROUNDS, timeout=timeout, stdin=stdin, resident=True, objective="settled"
         ),
+        server=server,
     )
-    return msgspec.structs.replace(spec, remedied=Remedied(most=runs, left=left))
+    known = {name: variables for name, variables in environments.items() if variables}
+    return msgspec.structs.replace(spec, remedied=Remedied(most=runs, left=left, environments=known))
 
 
 def run(folder: Folder, listener: Listener) -> Trials:
     """Runs what is left of the trials in `folder`. Throws ReapError."""
     plan = folder.spec.remedied
     assert plan is not None  # noqa: S101 - the caller opened trials
-    runner = Runner(folder, _Quiet(listener))
+    server = folder.spec.server
+    starter = ServerStarter(folder, server) if server else None
+    runner = Runner(folder, _Quiet(listener), starter)
     runner.begin()
     first = _first(folder, runner)
     base = arms.label(folder.spec, arms.arms(folder.spec)[0])
@@ -111,7 +124,8 @@ def run(folder: Folder, listener: Listener) -> Trials:
         for arm in arms.arms(folder.spec)
         if (why := runner.dropped.get(arm.arm(), _BEHIND)) != _BEHIND
     }
-    comparison = comparing.draw(folder.spec, folder.runs, dropped, runner.notes)
+    notes = [*runner.notes, *(starter.notes if starter else [])]
+    comparison = comparing.draw(folder.spec, folder.runs, dropped, notes)
     return _drawn(folder, comparison, first, base, final)
 
 
@@ -144,11 +158,12 @@ def _drawn(
         ratio = side.ratios.get(metric) if name in final else None
         tried.append(
             Tried(
-                change=_change(own[name]),
+                change=_change(own[name], plan),
                 rounds=side.rounds if ratio else 0,
                 settled=ratio.value if ratio else first.get(name),
                 ratio=ratio,
-                cpu=side.ratios.get("cpu") if ratio else None,
+                cpu=analyse.first_of(side, analyse.CPU) if ratio else None,
+                requests=analyse.first_of(side, analyse.REQUESTS) if ratio else None,
                 problem=side.problem if name in final or name not in first else "",
             )
         )
@@ -160,7 +175,7 @@ def _drawn(
         rounds=comparison.rounds,
         runs=len(folder.runs),
         tried=analyse.ranked(tried),
-        not_tried=[NotTried(change=_known(name), why=why) for name, why in plan.left.items()],
+        not_tried=[NotTried(change=_known(name, plan), why=why) for name, why in plan.left.items()],
         notes=comparison.notes,
     )
 
@@ -174,26 +189,35 @@ def _settled(run: Run) -> float | None:
     return None if value is None else float(value)
 
 
-def _known(name: str) -> Change:
+def _known(name: str, plan: Remedied) -> Change:
     remedy = remedies.named(name)
-    return Change(name=name, how=remedy.how, environment=remedy.environment, allocator=remedy.allocator)
+    environment = plan.environments.get(name, remedy.environment)
+    return Change(name=name, how=remedy.how, environment=environment, allocator=remedy.allocator)
 
 
-def _change(arm: Allocator) -> Change:
+def _change(arm: Allocator, plan: Remedied) -> Change:
     """As the arm has it: the words that the environment had are in it."""
     shown = {name: word for name, word in arm.environment.items() if name != RESIDENT_TRIM_ENV}
-    known = _known(arm.name)
+    known = _known(arm.name, plan)
     period = int(arm.environment.get(RESIDENT_TRIM_ENV, "0:0").partition(":")[2]) / 1e6
     how = f"{known.how}; tried: every {units.duration(period)}" if period else known.how
     return msgspec.structs.replace(known, environment=shown, how=how)
 
 
 def _arm(
-    remedy: MemoryRemedy, base: Allocator, program: Program, seconds: float, left: dict[str, str]
+    remedy: MemoryRemedy,
+    variables: dict[str, str] | None,
+    base: Allocator,
+    program: Program,
+    seconds: float,
+    left: dict[str, str],
 ) -> Allocator | None:
     """The remedy as an arm; None where it cannot be one, with the reason in `left`."""
     if not remedy.can_be_tried:
-        left[remedy.name] = "it is a change of the program"
+        left[remedy.name] = "it is a change of the program or its configuration"
+        return None
+    if variables is None:
+        left[remedy.name] = "too little of that memory was seen for a limit"
         return None
     if (remedy.trim and program.obstacle) or (remedy.allocator and not program.takes_allocators):
         left[remedy.name] = program.obstacle or "the program's own malloc cannot be replaced"
@@ -202,7 +226,7 @@ def _arm(
     if not isinstance(found, Allocator):
         left[remedy.name] = f"not installed: {found.install}"
         return None
-    environment = settings.merged(remedy.environment, os.environ)
+    environment = settings.merged(variables, os.environ)
     if remedy.trim:
         environment[RESIDENT_TRIM_ENV] = _when(remedy.trim, seconds)
     return Allocator(
@@ -213,6 +237,15 @@ def _arm(
         options=["--no-huge-pages"] if remedy.huge_pages == "off" else [],
         notes=found.notes,
     )
+
+
+def _written(file: str) -> list[str]:
+    """The variables of jemalloc that stand in the file as constants; none where it cannot be read."""
+    try:
+        with Path(file).open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as constants:
+            return sorted({name.decode() for name in _VARIABLE.findall(constants)})
+    except (OSError, ValueError):
+        return []
 
 
 def _when(trim: str, seconds: float) -> str:
@@ -230,6 +263,8 @@ def _runtimes(program: Program, residences: Sequence[Residence]) -> set[str]:
     names = {Path(image).name for image in images}
     found |= {"ruby"} if any(name.startswith("ruby") for name in names) else set()
     found |= {"jvm"} if "java" in names else set()
+    found |= {"redis"} if names & {"redis-server", "redis-check-rdb", "valkey-server"} else set()
+    found |= {"php"} if any(name.startswith("php") for name in names) else set()
     return found | ({"go"} if _is_go(program.image) else set())
 
 

@@ -10,10 +10,14 @@ from reap.base import units
 from reap.commandline import experiments
 from reap.commandline.progress import Bar
 from reap.experiment.folder import Folder
+from reap.experiment.once import service_alone
 from reap.launch.program import Program
+from reap.launch.records import Launch
 from reap.rss.records import Residence
 from reap.rss.trials import run as trying
 from reap.rss.trials.records import Trials
+from reap.server.records import Server
+from reap.server.serve import loaded_once
 
 _CHUNK = 1 << 20
 
@@ -28,14 +32,19 @@ def measured(
     timeout: float | None,
     stdin: str,
     force: bool,
+    server: Server | None = None,
 ) -> Trials:
     """Tries remedies on a program that was observed once; `stdin` is the file of its input, or empty.
 
-    Throws ReapError.
+    A `server` is started and loaded once more, to know what a run takes. Throws ReapError.
     """
-    seconds = max(each.moments[-1].seconds for each in residences)
+    seconds = (
+        _one_start(server, program, base, timeout)
+        if server is not None
+        else max(each.moments[-1].seconds for each in residences)
+    )
     spec = trying.specify_trials(
-        program, base, residences, seconds, budget=budget, timeout=timeout, stdin=bool(stdin)
+        program, base, residences, seconds, budget=budget, timeout=timeout, stdin=bool(stdin), server=server
     )
     most = spec.remedied.most if spec.remedied else 0
     number = len(spec.allocators) - 1
@@ -46,6 +55,19 @@ def measured(
     )
     with Folder.create(path, spec, _chunks(stdin) if stdin else None, force=force) as folder:
         return _run(folder)
+
+
+def _one_start(server: Server, program: Program, base: Allocator, timeout: float | None) -> float:
+    """Seconds from the start of a server to its end, with all loads: as one load tells, at most."""
+    launch = Launch(
+        argv=program.command,
+        program=program.path,
+        directory=str(Path.cwd()),
+        allocator=base.library,
+        environment=base.environment,
+    )
+    once = loaded_once(service_alone(server, launch, timeout)).wall_ns / 1e9
+    return once * (server.warm_ups + server.loads)
 
 
 def resumed(path: Path, command: Sequence[str]) -> Trials:

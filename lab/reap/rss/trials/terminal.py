@@ -21,6 +21,8 @@ def render(console: Console, trials: Trials) -> None:
     for row in words.rows(trials):
         table.add_row(*map(printable, row))
     console.print(Padding(table, (1, 0, 1, 2)))
+    for said in words.requests(trials):
+        line(console, said)
     for said in words.settings(trials.tried):
         line(console, said)
     for said in words.not_tried(trials):

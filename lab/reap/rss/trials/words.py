@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from reap.base import units
 from reap.base.records import Estimate
+from reap.compare.phrases import METRICS
 from reap.experiment.records import Ratio
 from reap.rss.trials.judge import Effect, effect, winner
 from reap.rss.trials.records import Change, Trials, Tried
@@ -14,7 +15,7 @@ def sentences(trials: Trials) -> list[str]:
     """The verdict: the remedy that gives most, with what it costs."""
     best = winner(trials)
     if best is not None and best.ratio is not None:
-        cost = f"; {_cost(best.cpu)}" if best.cpu else ""
+        cost = "".join(f"; {_cost(each)}" for each in (best.cpu, best.requests) if each)
         sizes = f"{units.size(best.ratio.value)} settled instead of {units.size(best.ratio.baseline)}"
         return [f"{best.change.name} gives most: {sizes} (95 % CI {_span(best.ratio)}){cost}."]
     seems = next((each for each in trials.tried if effect(each) is Effect.OPEN), None)
@@ -41,6 +42,12 @@ def rows(trials: Trials) -> list[tuple[str, str, str, str]]:
     return [base, *(_row(each) for each in trials.tried)]
 
 
+def requests(trials: Trials) -> list[str]:
+    """A line for each remedy of the rounds: what it does to the requests of a server."""
+    known = [each for each in trials.tried if each.requests is not None]
+    return [f"{each.change.name}: {_cost(each.requests)}" for each in known if each.requests]
+
+
 HEADINGS = ("remedy", "settled memory (95 % CI)", "CPU time (95 % CI)", "effect")
 
 
@@ -49,7 +56,7 @@ def page(trials: Trials) -> dict[str, object]:
     return {
         "headings": list(HEADINGS),
         "rows": rows(trials),
-        "settings": [*settings(trials.tried), *not_tried(trials), basis(trials)],
+        "settings": [*requests(trials), *settings(trials.tried), *not_tried(trials), basis(trials)],
     }
 
 
@@ -85,8 +92,12 @@ def _row(tried: Tried) -> tuple[str, str, str, str]:
     return name, f"{units.size(tried.ratio.value)} ({_span(tried.ratio)})", cpu, judged.value
 
 
-def _cost(cpu: Ratio) -> str:
-    return f"CPU time {units.change(cpu.ratio.value)} (95 % CI {_changes(cpu.ratio)})"
+def _cost(cost: Ratio) -> str:
+    return f"{METRICS[cost.metric]} {_change(cost)}"
+
+
+def _change(cost: Ratio) -> str:
+    return f"{units.change(cost.ratio.value)} (95 % CI {_changes(cost.ratio)})"
 
 
 def _changes(ratio: Estimate) -> str:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from reap.base import units
 from reap.rss.records import Owner, Residence
 
+JEMALLOC = "MALLOC_CONF"
+"""The variable of jemalloc, without the prefix of a build."""
+
 
 @dataclass(frozen=True)
 class Holder:
@@ -24,7 +27,7 @@ class Holder:
     def setting(self, words: str) -> dict[str, str]:
         """The variable that gives jemalloc its settings: builds with a prefix have one of their own."""
         prefix = self.linked.function.removesuffix("mallctl").upper() if self.linked else ""
-        return {f"{prefix}MALLOC_CONF": words}
+        return {f"{prefix}{JEMALLOC}": words}
 
 
 def of(residence: Residence, part: str) -> Holder:
