@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+CONFTEST = Path(__file__).resolve().parents[1] / "conftest.py"
 TESTS = """
 import pytest
 
@@ -49,7 +50,7 @@ MARKERS = "[pytest]\nmarkers =\n    timed: by chance\n    verdict: by chance\n"
 def test_what_failed_by_chance_is_tried_again_after_all_others(tmp_path):
     (tmp_path / "test_chance.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text(MARKERS)
-    (tmp_path / "conftest.py").write_text(Path(__file__).with_name("conftest.py").read_text())
+    (tmp_path / "conftest.py").write_text(CONFTEST.read_text())
     command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     tried = [line.rpartition("try ")[2] for line in done.stdout.splitlines() if "try " in line]
