@@ -1,5 +1,6 @@
 """`@pytest.mark.reap(...)`, as a user's tests have it."""
 
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -116,10 +117,15 @@ PASSED = {
 }  # fmt: skip
 
 
-def ran(folder: Path, *words: str) -> tuple[str, dict[str, ET.Element]]:
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "reap.check.pytest.plugin"}
+"""Without the other plugins, which take most of the start of each pytest."""
+
+
+def ran(folder: Path, *words: str, **environment: str) -> tuple[str, dict[str, ET.Element]]:
     """What pytest prints, and each test of its JUnit file."""
     command = [sys.executable, "-m", "pytest", "test_it.py", "-p", "no:randomly", "--junitxml=j.xml", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     cases = ET.parse(folder / "j.xml").getroot().iter("testcase")  # noqa: S314 - pytest's own
     return done.stdout, {case.get("name"): case for case in cases}
 
@@ -129,7 +135,7 @@ def results(tmp_path_factory) -> tuple[str, dict[str, ET.Element]]:
     folder = tmp_path_factory.mktemp("marked")
     (folder / "test_it.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
-    return ran(folder)
+    return ran(folder, **ALONE)
 
 
 def failure(case: ET.Element) -> str:
