@@ -87,7 +87,7 @@ def to_control(ratio: Ratio, comparison: InRounds) -> Estimate:
     return Estimate(value=held.value, low=held.low / between.high, high=held.high / between.low)
 
 
-def beyond_noise(ratio: Ratio, comparison: Comparison) -> bool:
+def beyond_noise(ratio: Ratio, comparison: InRounds) -> bool:
     """Whether it is less than in either run of the baseline."""
     return ratio.ratio.high < 1 and to_control(ratio, comparison).high < 1
 

@@ -43,7 +43,7 @@ def standing(side: Side, comparison: Comparison) -> Standing:
     if side.itself:
         return Standing.NONE
     if comparison.objective != "time":
-        return _standing_of_memory(side, comparison)
+        return standing_of(of_objective(side, comparison), side.rounds, comparison)
     if too_short(side, comparison):
         return Standing.SHORT
     if side.rounds < at.FEWEST_ROUNDS:
@@ -118,10 +118,9 @@ def standing_in_memory(side: Side, comparison: Comparison) -> Standing:
     return Standing.NONE if all(map(_cannot_matter, held)) else Standing.INCONCLUSIVE
 
 
-def _standing_of_memory(side: Side, comparison: Comparison) -> Standing:
-    """The same where memory is what is compared: a gain is as much as the user calls one."""
-    ratio = of_objective(side, comparison)
-    if side.rounds < at.FEWEST_ROUNDS or not sound(ratio):
+def standing_of(ratio: Ratio, rounds: int, comparison: Comparison) -> Standing:
+    """What so many rounds say of one ratio: a gain is beyond noise, and as much as the user calls one."""
+    if rounds < at.FEWEST_ROUNDS or not sound(ratio):
         return Standing.INCONCLUSIVE
     if beyond_noise(ratio, comparison) and ratio.ratio.value <= 1 - comparison.worth:
         return Standing.GAIN

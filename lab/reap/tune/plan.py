@@ -1,25 +1,27 @@
 """What a search tries next: pure decisions, so that a search that is resumed goes on as it would have gone.
 
-Three thirds, in the manner of successive halving (K. Jamieson and A. Talwalkar, "Non-stochastic Best Arm
-Identification and Hyperparameter Optimization", AISTATS 2016): all options once; the best again, with milder
-forms of them and with all that seemed to help put together; then what won, in rounds of its own. The best of
-many is biased: only those last rounds, which had no part in choosing it, say what it gains.
+Two quarters and the rest, in the manner of successive halving (K. Jamieson and A. Talwalkar, "Non-stochastic
+Best Arm Identification and Hyperparameter Optimization", AISTATS 2016): all options once; the best again,
+with milder forms of them and with all that seemed to help put together; then what won, in rounds of its own.
+The best of many is biased: only those last rounds, which had no part in choosing it, say what it gains.
 """
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from reap.allocators.knobs import MEMORY, Objective
+from reap.compare.thresholds import FEWEST_ROUNDS
+from reap.experiment import sequential
 from reap.experiment.spec import Option
 from reap.experiment.statistics import LEVEL
 from reap.tune.records import LEAST_GAIN, Look
 
-LEAST_RUNS = 22
-"""Fewer leave no third round of confirmation."""
+LEAST_RUNS = 28
+"""Fewer leave too few rounds of confirmation for a verdict."""
 COPIES = 2
 """The baseline runs twice a round."""
-LEAST_CONFIRMED = 3
-"""Rounds without which a confirmation hardly ever confirms anything."""
+LEAST_CONFIRMED = FEWEST_ROUNDS
+"""Rounds without which a confirmation confirms nothing."""
 
 _AS_GOOD = 0.1
 """A setting that lacks less than this share of the best one's gain is as good."""
@@ -32,16 +34,16 @@ Score = Callable[[str, Objective], float]
 """The logarithm of an option's ratio, by its name."""
 
 
-def third(most: int) -> int:
-    """How many runs a part of the search has, the first look left out."""
-    return (most - 1) // 3
+def part(most: int) -> int:
+    """How many runs each of the search's two parts has; the rest is for the look and the confirmation."""
+    return most // 4
 
 
 def first(options: Sequence[Option], objectives: Sequence[Objective], look: Look, most: int) -> list[Option]:
     """Those that are tried at all: of use for an objective; what the look speaks for comes first."""
     useful = [each for each in options if set(each.may) & set(objectives)]
     ordered = sorted(useful, key=lambda each: -_speaks_for(each, look))
-    return ordered[: max(2, third(most) - COPIES)]
+    return ordered[: max(2, part(most) - COPIES)]
 
 
 def _speaks_for(option: Option, look: Look) -> float:
@@ -56,6 +58,16 @@ def _speaks_for(option: Option, look: Look) -> float:
 def rounds(arms: int, runs: int) -> int:
     """How many rounds of so many arms and the baseline's copies there are in so many runs; one at least."""
     return max(1, runs // (arms + COPIES))
+
+
+def confirming(arms: int, runs: int) -> int:
+    """How many rounds of so many arms confirm, at most, in so many runs.
+
+    A look at one that ends soon after widens its intervals and spares nothing: then the end is the look.
+    """
+    wanted = min(rounds(arms, runs), sequential.MAX_ROUNDS)
+    look = sequential.LOOKS[0]
+    return look if look < wanted < 2 * look else wanted
 
 
 def second(
@@ -79,7 +91,7 @@ def second(
             worth = min(_WORTH_ADDING * best, -LEAST_GAIN, -unrest[what])
             together.append(union([each for each in ordered if score(each.name, what) < worth]))
     wanted = [*leaders, *filter(None, together), *milder, *others]
-    return list({each.name: each for each in wanted}.values())[: max(2, third(most) // 2)]
+    return list({each.name: each for each in wanted}.values())[: max(2, part(most) // 2)]
 
 
 def level(confirmed: Collection[Objective]) -> float:

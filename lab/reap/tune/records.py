@@ -2,13 +2,12 @@
 
 from reap.allocators.knobs import Objective
 from reap.base.records import Record
+from reap.evidence.judge.records import Conclusion
 from reap.experiment.records import Pairing, Ratio
+from reap.tune.standing import Standing
 
 LEAST_GAIN = 0.02
-"""A setting that gains less than this is hardly worth a variable, and other things move a program as much."""
-
-LEAST_BYTES = 1 << 18
-"""So little memory is no gain, either: the kernel counts resident pages in batches of each processor."""
+"""A setting that seems to gain less than this is not promising: other things move a program as much."""
 
 
 class Look(Record):
@@ -63,21 +62,23 @@ class Finding(Record):
     """The other metrics of the same runs, each with its 95 % CI."""
     why_not: str = ""
     """Why nothing was confirmed."""
-    too_short: bool = False
-    """Whether a time is to be less of a program that ends too soon for a ratio of times to mean anything."""
+    standing: Standing = "untried"
+    """What the confirmation says; `short` where a time is to be less of a program that ends too soon."""
+
+    @property
+    def too_short(self) -> bool:
+        """Whether a ratio of times means nothing, since the program ends too soon."""
+        return self.standing == "short"
 
     @property
     def wins(self) -> bool:
         """Whether the setting is better, certainly, and by enough to matter."""
-        ratio = self.ratio
-        if ratio is None or self.too_short or not self.better or ratio.ratio.value > 1 - LEAST_GAIN:
-            return False
-        return ratio.unit != "bytes" or ratio.baseline - ratio.value >= LEAST_BYTES
+        return self.standing == "gain"
 
     @property
     def is_open(self) -> bool:
         """Whether more rounds may decide it."""
-        return self.ratio is not None and not self.too_short and self.ratio.verdict == "inconclusive"
+        return self.standing == "inconclusive"
 
     @property
     def better(self) -> bool:
@@ -113,6 +114,8 @@ class Tuned(Record):
     """Whether the confirmation ended because all that was confirmed was decided."""
     widening: float = 1.0
     """Width of the findings' intervals in intervals for a fixed number of rounds."""
+    preloaded: str = ""
+    """What LD_PRELOAD names for the program anyway."""
     pairing: Pairing = Pairing()
     load: list[str] = []
     """The command that loads the server; empty where the program is none."""
@@ -121,6 +124,11 @@ class Tuned(Record):
     others: float | None = None
     """Share of the cores' time that other programs took during the rounds, 0 to 1; None where unknown."""
     notes: list[str] = []
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """In the words of `reap run`: a search tries settings alone, so it never says to leave it alone."""
+        return "change a setting" if any(each.wins for each in self.findings) else "inconclusive"
 
     @property
     def differs(self) -> bool:

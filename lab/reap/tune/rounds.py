@@ -4,13 +4,13 @@ import math
 import statistics as plain
 from collections.abc import Iterable, Sequence
 
+from reap.compare.analyse import beyond_noise
 from reap.compare.run import SERVED
 from reap.experiment import statistics
 from reap.experiment.metrics import Metric, known, named, says
 from reap.experiment.once import failure
-from reap.experiment.records import Ratio, Run
+from reap.experiment.records import InRounds, Ratio, Run
 from reap.launch.records import Outcome
-from reap.tune.records import LEAST_GAIN
 
 
 def _compares(metric: Metric, outcomes: Sequence[Outcome]) -> bool:
@@ -21,8 +21,8 @@ def _compares(metric: Metric, outcomes: Sequence[Outcome]) -> bool:
 class Rounds:
     """What was run, as it comes in."""
 
-    def __init__(self, timeout: float | None, complaint: str) -> None:
-        self._timeout, self._complaint = timeout, complaint
+    def __init__(self, timeout: float | None, complaint: str, worth: float) -> None:
+        self._timeout, self._complaint, self._worth = timeout, complaint, worth
         self.baseline: dict[int, Run] = {}
         self.control: dict[int, Run] = {}
         self.of: dict[str, dict[int, Run]] = {}
@@ -90,19 +90,28 @@ class Rounds:
                 [metric.of(self.of[name][number].outcome) for number in own],
                 level if metric.name == main else statistics.LEVEL,
                 widening=widening,
-                worth=LEAST_GAIN,
+                worth=self._worth,
             )
             for metric in known(every)
             if says(metric, self.baseline[own[0]]) and _compares(metric, every)
         }
 
     def decided(self, final: Iterable[tuple[str, str]], first: int, level: float, widening: float) -> bool:
-        """Whether each option of `final`, which has its metric behind it, is decided as by `confirmed`."""
+        """Whether each option of `final`, which has its metric behind it, is decided as by `confirmed`.
+
+        A gain must be one over both of the baseline's copies, too.
+        """
+        paired = InRounds(noise=self.noise(first), exit_code=0, stdout_varies=False, widening=widening)
+
+        def is_known(ratio: Ratio) -> bool:
+            gains = ratio.ratio.value <= 1 - self._worth
+            return ratio.verdict != "inconclusive" and (not gains or beyond_noise(ratio, paired))
+
         return all(
             self.problem(name)
             or (
                 (found := self.confirmed(name, metric, first, level, widening).get(metric)) is not None
-                and found.verdict != "inconclusive"
+                and is_known(found)
             )
             for name, metric in final
         )

@@ -19,15 +19,13 @@ from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.runner import Listener, stoppable
 from reap.experiment.spec import Option
 from reap.experiment.starter import Starter
+from reap.launch import preloads
 from reap.launch.records import Outcome
-from reap.tune import plan
+from reap.tune import plan, standing
 from reap.tune.records import Finding, Look, Trial, Tuned
 from reap.tune.rounds import Rounds
 
 _TAIL = "request_p99"
-
-_WHOLE_RUN = ("cpu", "wall")
-"""Metrics in which a short program shows little but its start."""
 
 Choices = dict[Objective, Option]
 """What was chosen for an objective."""
@@ -56,7 +54,7 @@ class _Search:
         self._spec, self._tune, self._family = folder.spec, folder.spec.tune, family
         self._listener = listener
         self._once = Once(folder, starter)
-        self._rounds = Rounds(self._spec.timeout, family.complaint)
+        self._rounds = Rounds(self._spec.timeout, family.complaint, self._spec.worth)
         self._tried: dict[str, Option] = {}
         self._objectives = list(self._tune.objectives)
         self._metrics: dict[Objective, str] = {
@@ -77,7 +75,7 @@ class _Search:
         """From the first look to the confirmation."""
         tune, most = self._tune, self._tune.most
         look = self._look()
-        part = plan.third(most)
+        part = plan.part(most)
         options = plan.first(tune.options, self._objectives, look, most)
         self._leave_out(options)
         if self._spec.pairing != "sequential":
@@ -110,7 +108,7 @@ class _Search:
         arms = list({each.name: each for each in final.values()}.values())
         if not arms:
             return
-        rounds = min(plan.rounds(len(arms), self._most - self._used), sequential.MAX_ROUNDS)
+        rounds = plan.confirming(len(arms), self._most - self._used)
         self._widening = sequential.widening(rounds)
         if self._tune.extended:
             self._notes.append(
@@ -252,6 +250,7 @@ class _Search:
             allocator=self._spec.baseline.name,
             origin=self._spec.baseline.origin,
             library=self._spec.baseline.library,
+            preloaded=preloads.inherited(),
             runs=self._used,
             most=self._most,
             look=look,
@@ -284,22 +283,13 @@ class _Search:
                 metric=metric,
                 why_not="no setting could be compared with the program as it is",
             )
-        if option is None and plan.promising(
-            score := self._rounds.score(chosen.name, metric, begun), self._rounds.unrest(metric, begun)
-        ):
-            return Finding(
-                objective=what,
-                metric=metric,
-                why_not=f"not confirmed, too few runs; the best seemed {chosen.name}, "
-                f"{units.ratio(math.exp(score))}",
-            )
         if option is None:
-            seemed = units.ratio(math.exp(self._rounds.score(chosen.name, metric, begun)))
-            return Finding(
-                objective=what,
-                metric=metric,
-                why_not=f"the best candidate, {chosen.name}, had {seemed} of it",
-            )
+            score = self._rounds.score(chosen.name, metric, begun)
+            seemed = units.ratio(math.exp(score))
+            why = f"the best candidate, {chosen.name}, had {seemed} of it"
+            if plan.promising(score, self._rounds.unrest(metric, begun)):
+                why = f"not confirmed, too few runs; the best seemed {chosen.name}, {seemed}"
+            return Finding(objective=what, metric=metric, why_not=why)
         problem = self._rounds.problem(option.name)
         found = self._rounds.confirmed(option.name, metric, begun, level, self._widening)
         ratios = {} if problem else found
@@ -312,7 +302,15 @@ class _Search:
             ratio=ratios.get(metric),
             beside={name: ratio for name, ratio in ratios.items() if name != metric},
             why_not=problem or ("" if ratios else "too few rounds were run for an interval"),
-            too_short=self._short and metric in _WHOLE_RUN,
+            standing=standing.of(
+                what,
+                metric,
+                ratios,
+                self._rounds.noise(begun),
+                short=self._short,
+                widening=self._widening,
+                worth=self._spec.worth,
+            ),
         )
 
     def _trial(self, option: Option, begun: int) -> Trial:

@@ -20,7 +20,7 @@ from reap.tune.plan import LEAST_RUNS
 
 USUAL: tuple[Objective, ...] = ("cpu", "memory")
 """What is to be less when no one says otherwise, beside the tail of a program that marks its requests."""
-USUAL_RUNS = 29
+USUAL_RUNS = 36
 """Enough to see a gain of some per cent in a program that does the same each time."""
 
 

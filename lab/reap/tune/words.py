@@ -4,7 +4,8 @@ from reap.answer import commands
 from reap.answer.words import listed
 from reap.base import units
 from reap.compare import pairings, phrases, words
-from reap.tune.records import LEAST_GAIN, Finding, Trial, Tuned
+from reap.experiment.sequential import WORTH
+from reap.tune.records import Finding, Trial, Tuned
 
 TRIED = (
     "Ratios of the tried settings are from the search rounds: they serve to choose, and are no result. The "
@@ -20,15 +21,17 @@ def title(tuned: Tuned) -> str:
 
 
 def headline(tuned: Tuned) -> str:
-    """The answer in a few words."""
+    """The answer in a few words: a conclusion of `reap run`, and what it is about."""
     wins = list(dict.fromkeys(each.name for each in tuned.findings if each.wins))
-    if wins:
-        return f"{listed(wins)} {'helps' if len(wins) == 1 else 'help'}"
+    return f"{tuned.conclusion}: {listed(wins)}" if wins else f"{tuned.conclusion}: {_why_not(tuned)}"
+
+
+def _why_not(tuned: Tuned) -> str:
     if any(each.is_open for each in tuned.findings):
-        return "inconclusive"
+        return "the intervals are too wide to say"
     if any(each.too_short for each in tuned.findings):
         return "the program is too short to compare settings on it"
-    return f"no setting of {tuned.allocator} helps"
+    return f"no setting of {tuned.allocator} helps, and nothing else was tried"
 
 
 def made(tuned: Tuned) -> str:
@@ -62,15 +65,16 @@ def verdict(finding: Finding) -> str:
     change = f"{units.change(held.value)} ({phrases.interval(held)})"
     if finding.wins:
         return f"{subject}: {finding.name} helps: {change}"
-    word = {"worse": "worse", "better": "too little to matter", "equivalent": "equivalent"}.get(
-        finding.ratio.verdict, "inconclusive"
-    )
+    words_of = {"worse": "worse", "better": "too little to matter", "equivalent": "equivalent"}
+    word = "inconclusive" if finding.is_open else words_of.get(finding.ratio.verdict, "no gain that matters")
+    if finding.standing == "costly":
+        word = "which does not pay for its memory"
     return f"{subject}: no setting helps; the best candidate ({finding.name}), confirmed: {change}, {word}"
 
 
 def command(tuned: Tuned, finding: Finding) -> str:
     """The program's command with the setting and the allocator, to be pasted into a shell."""
-    variables = commands.preloading(tuned.library) | finding.environment
+    variables = commands.preloading(tuned.library, tuned.preloaded) | finding.environment
     return commands.with_variables(variables, [*finding.command, *tuned.command])
 
 
@@ -122,7 +126,7 @@ def load(tuned: Tuned) -> str:
     """What other programs did to the intervals, and what to do; empty where it does not matter."""
     is_open = any(each.is_open for each in tuned.findings)
     noise = next((tuned.noise[each.metric] for each in tuned.findings if each.metric in tuned.noise), None)
-    return phrases.busy(tuned.others, noise, LEAST_GAIN, is_open=is_open)
+    return phrases.busy(tuned.others, noise, WORTH, is_open=is_open)
 
 
 def metrics(tuned: Tuned) -> list[str]:

@@ -43,8 +43,8 @@ SETTINGS = (
     Setting("mapping", "each block is a mapping", ("mapped", "1", "100"), "cpu", _THRESHOLDS),
     Setting("coalescing", "fastbins are emptied at once", ("small", "1000000", "3"), "cpu", "mxfast=0"),
     Setting("arenas", "free memory in 12 arenas", ("arenas", "12", "8000"), "memory", "arena_max=1"),
-    Setting("no batches", "none: five blocks live at once", ("batches", "5", "400000"), "cpu", "", runs=22),
-    Setting("one arena", "none: one thread", ("arenas", "1", "30000"), "memory", "", runs=22),
+    Setting("no batches", "none: five blocks live at once", ("batches", "5", "400000"), "cpu", "", runs=28),
+    Setting("one arena", "none: one thread", ("arenas", "1", "30000"), "memory", "", runs=28),
     Setting("nothing", "none: it computes", ("nothing", "30000000"), "cpu", ""),
 )
 

@@ -2,11 +2,11 @@
 
 import json
 import math
-import random
 import re
 
 import msgspec
 import pytest
+from lab.test.tune.machine import GLIBC, Machine, finding, search
 from marked import INCLUDE
 from programs import program, reap
 from recorded import target
@@ -21,14 +21,11 @@ from reap.experiment.folder import Folder, read_runs
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.spec import Option
 from reap.experiment.specify import Conditions
-from reap.experiment.starter import Started, Starter
-from reap.launch.records import Outcome
 from reap.tune import numa, plan, words
 from reap.tune import run as tuning
 from reap.tune import spec as tune_spec
 from reap.tune.records import Finding, Look
 
-GLIBC = Allocator(name="glibc")
 LOOK = Look(cpu=1, wall=1, system_share=0.2, parallel=1, minor_faults=9, peak_resident=1 << 20)
 
 
@@ -85,14 +82,23 @@ def test_of_what_is_as_good_the_one_is_chosen_that_costs_and_sets_least():
 
 
 @pytest.mark.parametrize(
-    ("value", "low", "high", "verdict", "said"),
+    ("value", "low", "high", "verdict", "standing", "said"),
     [
-        (0.9, 0.88, 0.92, "better", "CPU time: one arena helps: 10.0 % less (8.0 to 12.0 % less)"),
+        (0.9, 0.88, 0.92, "better", "gain", "CPU time: one arena helps: 10.0 % less (8.0 to 12.0 % less)"),
+        (
+            0.96,
+            0.95,
+            0.97,
+            "better",
+            "costly",
+            "(one arena), confirmed: 4.0 % less (3.0 to 5.0 % less), which does not pay for its memory",
+        ),
         (
             0.99,
             0.985,
             0.995,
             "better",
+            "none",
             "(one arena), confirmed: 1.0 % less (0.5 to 1.5 % less), too little",
         ),
         (
@@ -100,16 +106,25 @@ def test_of_what_is_as_good_the_one_is_chosen_that_costs_and_sets_least():
             1.02,
             1.24,
             "worse",
+            "none",
             "(one arena), confirmed: 12.6 % more (2.0 to 24.0 % more), worse",
         ),
-        (1.0, 0.9, 1.1, "inconclusive", "the same (10.0 % less to 10.0 % more), inconclusive"),
+        (
+            1.0,
+            0.9,
+            1.1,
+            "inconclusive",
+            "inconclusive",
+            "the same (10.0 % less to 10.0 % more), inconclusive",
+        ),
     ],
 )
-def test_a_result_is_told_as_a_change(value, low, high, verdict, said):
+def test_a_result_is_told_as_a_change(value, low, high, verdict, standing, said):
     ratio = msgspec.structs.replace(
         ratio_of("cpu", value), ratio=Estimate(value=value, low=low, high=high), verdict=verdict
     )
-    assert said in words.verdict(Finding(objective="cpu", metric="cpu", name="one arena", ratio=ratio))
+    found = Finding(objective="cpu", metric="cpu", name="one arena", ratio=ratio, standing=standing)
+    assert said in words.verdict(found)
 
 
 def test_few_runs_confirm_few():
@@ -118,61 +133,13 @@ def test_few_runs_confirm_few():
     def score(_name, what):
         return math.log(0.9 if what == "cpu" else 0.5)
 
-    assert list(plan.finalists(chosen, score, STILL, 12)) == ["memory", "cpu"]
-    assert list(plan.finalists(chosen, score, STILL, 11)) == ["memory"]
+    assert list(plan.finalists(chosen, score, STILL, 20)) == ["memory", "cpu"]
+    assert list(plan.finalists(chosen, score, STILL, 19)) == ["memory"]
     restless = {"cpu": 0.7, "tail": 0.7, "memory": 0.7}
-    assert list(plan.finalists(chosen, score, restless, 12)) == ["cpu"], "one is confirmed anyway"
+    assert list(plan.finalists(chosen, score, restless, 20)) == ["cpu"], "one is confirmed anyway"
 
 
 # --- the search, on a machine whose programs cost what we say ----------------------------------------------
-
-
-class Machine(Starter):
-    """Programs whose cost follows from their environment, with noise; CPU time only until some round."""
-
-    def __init__(self, folder, *, cpu=None, memory=None, noise=0.01, seed=1, odd=None, until=99, length=1e8):
-        super().__init__(folder)
-        self.length = length
-        self.cpu, self.memory, self.noise, self.odd = cpu or {}, memory or {}, noise, odd or {}
-        self.random, self.until = random.Random(seed), until
-        self.stop_at = None
-        self.serves = folder.spec.baseline.library or "/lib/libc.so.6"
-
-    def start(self, cell, *, probe):
-        if self.stop_at is not None:
-            self.stop_at -= 1
-            if self.stop_at < 0:
-                raise KeyboardInterrupt
-        said = " ".join(cell.environment.values())
-        cost = math.prod(
-            factor for word, factor in self.cpu.items() if word in said and cell.repeat < self.until
-        )
-        size = math.prod(factor for word, factor in self.memory.items() if word in said)
-        fields = {
-            "exit_code": 0,
-            "user_ns": round(self.length * cost * math.exp(self.random.gauss(0, self.noise))),
-            "wall_ns": 10**8,
-            "peak_resident": round(1e8 * size),
-            "stdout_digest": "d",
-            "heap": {"x": {"malloc": self.serves}} if probe else {},
-        }
-        for word, other in self.odd.items():
-            fields |= other if word in said else {}
-        return Started(outcome=Outcome(**fields))
-
-
-def search(
-    where, *, name="e", runs=29, objectives=("cpu", "memory"), stop_at=None, allocator=GLIBC, **machine
-):
-    spec = tune_spec.specify_search(["/bin/true"], allocator, objectives, runs)
-    with Folder.create(where / name, spec) as folder:
-        starter = Machine(folder, **machine)
-        starter.stop_at = stop_at
-        return tuning.tune(folder, Listener(), starter)
-
-
-def finding(tuned, objective):
-    return next(each for each in tuned.findings if each.objective == objective)
 
 
 def test_a_short_program_has_no_winner_in_time_and_is_told_milliseconds(tmp_path):
@@ -184,9 +151,9 @@ def test_a_short_program_has_no_winner_in_time_and_is_told_milliseconds(tmp_path
     )
     assert any(note.startswith("true takes 2.00 ms of CPU time. Below 20.0 ms") for note in tuned.notes)
     assert finding(tuned, "memory").wins, "memory has no such floor"
-    assert words.headline(tuned) == "one arena helps"
+    assert words.headline(tuned) == "change a setting: one arena"
     alone = search(tmp_path, name="f", cpu={"mxfast=0": 0.5}, objectives=["cpu"], noise=0.0, length=2e6)
-    assert words.headline(alone) == "the program is too short to compare settings on it"
+    assert words.headline(alone) == "inconclusive: the program is too short to compare settings on it"
 
 
 def test_load_is_told_where_a_setting_is_inconclusive(tmp_path, monkeypatch):
@@ -204,7 +171,7 @@ def test_the_setting_that_helps_is_found(tmp_path, word):
     assert word in finding(tuned, "cpu").environment["GLIBC_TUNABLES"]
     assert 0.5 < finding(tuned, "cpu").ratio.ratio.value < 0.7
     assert not finding(tuned, "memory").wins
-    assert tuned.runs < 30
+    assert tuned.runs < 37
     assert tuned.runs == len(read_runs(tmp_path / "e" / "runs.jsonl")[0])
 
 
@@ -333,15 +300,15 @@ def test_a_search_may_be_given_more_runs_which_confirm(tmp_path):
     before = search(tmp_path, **slow)
     runs, _ = read_runs(tmp_path / "e" / "runs.jsonl")
     with Folder.resume(tmp_path / "e") as folder:
-        with pytest.raises(ReapError, match="has 29 runs already"):
-            folder.extend_search(29)
+        with pytest.raises(ReapError, match="has 36 runs already"):
+            folder.extend_search(36)
         folder.extend_search(100)
         after = tuning.tune(folder, Listener(), Machine(folder, cpu=slow["cpu"], noise=0.08, seed=2))
     assert read_runs(tmp_path / "e" / "runs.jsonl")[0][: len(runs)] == runs
     assert after.rounds > before.rounds
     assert after.trials == before.trials, "the search is as it was"
     assert finding(after, "cpu").wins
-    assert any("runs were added after 29" in note for note in after.notes)
+    assert any("runs were added after 36" in note for note in after.notes)
     assert after.runs <= 100
 
 
@@ -349,7 +316,7 @@ def test_every_run_has_as_long_an_environment(tmp_path):
     """Its length moves the stack: a setting must not win for the length of its name."""
     words_and_pointers = "echo $(($(env -0 | wc -c) + 8 * $(env -0 | tr -cd '\\0' | wc -c)))"
     command = ["/bin/sh", "-c", words_and_pointers]
-    spec = tune_spec.specify_search(command, GLIBC, ["cpu"], 22)
+    spec = tune_spec.specify_search(command, GLIBC, ["cpu"], 28)
     with Folder.create(tmp_path / "e", spec) as folder:
         tuned = tuning.tune(folder)
     assert not tuned.stdout_varies
@@ -359,10 +326,10 @@ def test_every_run_has_as_long_an_environment(tmp_path):
 @pytest.mark.parametrize(
     ("command", "allocator", "runs", "said"),
     [
-        ([program("peak_static"), "1"], GLIBC, 29, "statically linked"),
-        (["/bin/true"], Allocator(name="snmalloc", library="/x.so"), 29, "no settings of snmalloc are known"),
-        (["/bin/true"], GLIBC, 21, "21 runs are too few"),
-        (["no-such-program"], GLIBC, 29, "no such command"),
+        ([program("peak_static"), "1"], GLIBC, 36, "statically linked"),
+        (["/bin/true"], Allocator(name="snmalloc", library="/x.so"), 36, "no settings of snmalloc are known"),
+        (["/bin/true"], GLIBC, 27, "27 runs are too few"),
+        (["no-such-program"], GLIBC, 36, "no such command"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_before_anything_runs(command, allocator, runs, said):
@@ -385,7 +352,7 @@ def test_a_program_is_placed_on_nodes_where_there_are_some(tmp_path, monkeypatch
     monkeypatch.setattr(numa, "nodes", lambda: 2)
     tool = tmp_path / "numactl"
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    spec = tune_spec.specify_search(["/bin/true"], GLIBC, ["cpu"], 29)
+    spec = tune_spec.specify_search(["/bin/true"], GLIBC, ["cpu"], 36)
     assert "numactl is not installed" in spec.tune.notes[-1]
     tool.write_text('#!/bin/sh\nfor word; do case $word in --*) ;; *) exec "$@" ;; esac; shift; done\n')
     tool.chmod(0o755)
@@ -444,7 +411,7 @@ def test_without_marks_wall_time_stands_for_the_tail(tmp_path):
 
 
 def test_what_there_are_no_runs_to_confirm_is_told(tmp_path):
-    tuned = search(tmp_path, runs=22, cpu={"mxfast=0": 0.5}, memory={"arena_max=1": 0.7})
+    tuned = search(tmp_path, runs=28, cpu={"mxfast=0": 0.5}, memory={"arena_max=1": 0.7})
     assert finding(tuned, "cpu").wins
     assert "not confirmed, too few runs; the best seemed one arena" in finding(tuned, "memory").why_not
 
@@ -460,7 +427,7 @@ def test_a_winner_that_gains_much_is_found_beside_load(tmp_path):
 def test_the_command(tmp_path):
     files = ["--json", "t.json", "--html", "t.html", "-o", "x"]
     done = reap(
-        *("tune", "--for", "memory", "--runs", "22", *files, "--", tunable(), "arenas", "8", "1000"),
+        *("tune", "--for", "memory", "--runs", "28", *files, "--", tunable(), "arenas", "8", "1000"),
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
@@ -476,11 +443,11 @@ def test_the_command(tmp_path):
     assert "go on with: reap tune --resume" in other.stderr
     changed = reap("tune", "--resume", "x", "--for", "cpu", cwd=tmp_path)
     assert "it takes no --for" in changed.stderr
-    refused = reap("tune", "--resume", "x", "--runs", "22", cwd=tmp_path)
+    refused = reap("tune", "--resume", "x", "--runs", "28", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "the experiment has 22 runs already" in refused.stderr
-    more = reap("tune", "--resume", "x", "--runs", "26", cwd=tmp_path)
+    assert "the experiment has 28 runs already" in refused.stderr
+    more = reap("tune", "--resume", "x", "--runs", "32", cwd=tmp_path)
     assert more.returncode == 0, more.stderr
-    assert "runs were added after 22" in " ".join(
+    assert "runs were added after 28" in " ".join(
         reap("tune", "--resume", "x", "--details", cwd=tmp_path).stdout.split()
     )

@@ -1,0 +1,38 @@
+"""What a search concludes is what `reap run` would, and what it prints is what it ran with."""
+
+import msgspec
+import pytest
+from lab.test.tune.machine import finding, search
+from samples import comparison_of, side_of
+
+from reap.allocators.records import Allocator
+from reap.compare import judge
+from reap.tune import words
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "standing"),
+    [(0.9, 1.0, "gain"), (0.975, 1.0, "none"), (0.93, 2.0, "costly"), (0.8, 2.0, "gain")],
+)
+def test_a_setting_wins_where_run_would_advise_it(tmp_path, cpu, memory, standing):
+    """A gain of 3 %, and one of 10 % where it takes much memory: `reap run` has the same thresholds."""
+    tuned = search(
+        tmp_path, cpu={"mxfast=0": cpu}, memory={"mxfast=0": memory}, noise=0.001, objectives=["cpu"]
+    )
+    assert finding(tuned, "cpu").standing == standing
+    assert tuned.conclusion == ("change a setting" if standing == "gain" else "inconclusive")
+    ratios = {"cpu": finding(tuned, "cpu").ratio, **finding(tuned, "cpu").beside}
+    side = side_of("no fastbins", cpu, rounds=len(ratios["cpu"].pairs))
+    side = msgspec.structs.replace(side, ratios=ratios)
+    comparison = msgspec.structs.replace(comparison_of([side]), noise=tuned.noise)
+    assert (judge.pick([side], comparison) is not None) == (standing == "gain")
+
+
+def test_what_is_to_be_pasted_keeps_what_is_preloaded_anyway(tmp_path, monkeypatch):
+    library = tmp_path / "libjemalloc.so"
+    library.write_bytes(b"\0narenas\0")
+    monkeypatch.setenv("LD_PRELOAD", "/opt/guard.so")
+    chosen = Allocator(name="jemalloc", library=str(library))
+    tuned = search(tmp_path, allocator=chosen, memory={"narenas:1": 0.5})
+    said = words.command(tuned, finding(tuned, "memory"))
+    assert said == f"LD_PRELOAD={library}:/opt/guard.so MALLOC_CONF=narenas:1 /bin/true"
