@@ -10,7 +10,7 @@
 
 namespace reap::native {
 
-// What an allocator said that is linked into a file of the program.
+// Statistics of an allocator that is linked into a file of the program.
 struct LinkedAnswer {
     std::string kind;
     uint64_t function = 0; // the address at which it was asked

@@ -1,4 +1,4 @@
-// Which functions of a list a symbol table has, and where. For tables of any size: nothing is indexed.
+// Finds which functions of a list a symbol table has, and where. For tables of any size: nothing is indexed.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 namespace reap::native {
 namespace {
 
-// What functions stand in, beside units: a function too, for the functions nested in it.
+// Scopes of functions beside units: a function too, for the functions nested in it.
 bool may_hold_functions(int tag) {
     switch (tag) {
     case DW_TAG_namespace:

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t word = 8;
 constexpr uint64_t bins = 127;
 constexpr uint64_t bins_bytes = bins * 2 * word;
-// What lies behind the bins: a map of 16 bytes, then these, a word each.
+// Fields behind the bins: a map of 16 bytes, then these, a word each.
 constexpr uint64_t next_arena = bins_bytes + 16;
 constexpr uint64_t system_memory = next_arena + 3 * word;
 constexpr uint64_t behind_bins = system_memory + 2 * word;

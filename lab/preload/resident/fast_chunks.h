@@ -1,4 +1,4 @@
-// Which chunks lie in glibc's fastbins: they look in use, and malloc_trim joins them with their neighbours.
+// Set of the chunks in glibc's fastbins: they look in use, and malloc_trim joins them with their neighbours.
 #pragma once
 
 #include <cstdint>

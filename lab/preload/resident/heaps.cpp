@@ -111,7 +111,7 @@ void Heaps::walk_others(uint64_t arena, Found &found) noexcept {
         bool whole = false;
         ++found.around.heaps;
         for (int attempt = 0; attempt < attempts && !whole; ++attempt) {
-            // What is the top of a heap in use has moved since.
+            // The top of a heap in use has moved since.
             if (attempt != 0 && heap.has_top && !arenas_.last_heap(arena, heap, valid)) break;
             whole = try_walk(heap, one);
         }

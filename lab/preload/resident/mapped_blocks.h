@@ -16,7 +16,7 @@ class MappedBlocks {
     // program's descriptors stay as they are. Call at the thread's start. Does nothing before Linux 5.9.
     void open() noexcept;
 
-    // The thread that called `open` has ended, and its table with it.
+    // To be called when the thread that called `open` has ended, and its table with it.
     void forget() noexcept { maps_ = -1; }
 
     // Looks for blocks of `bytes` in all, in the anonymous mappings. Sets `mapped` and `mapped_resident`;
@@ -27,7 +27,7 @@ class MappedBlocks {
     int maps_ = -1;
 };
 
-// The same in one mapping, of at most `bytes`: adds to `mapped` and `mapped_resident`.
+// Looks for blocks in one mapping, of at most `bytes`: adds to `mapped` and `mapped_resident`.
 void find_mapped_blocks(uint64_t begin, uint64_t end, uint64_t bytes, reap_resident_around &around) noexcept;
 
 } // namespace reap::preload

@@ -39,7 +39,7 @@ class Window {
 extern template class Window<1>;
 extern template class Window<16>;
 
-// Which pages of a mapping are resident. Asks the kernel for 64 MiB at a time and keeps the answer.
+// Tells which pages of a mapping are resident. Asks the kernel for 64 MiB at a time and keeps the answer.
 class Residency {
   public:
     // Forgets what it knows; from now on the mapping is one that ends at `end`.
