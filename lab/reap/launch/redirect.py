@@ -10,12 +10,11 @@ import functools
 import os
 import re
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
 
 from reap.allocators import elf
 from reap.base.records import Record
@@ -160,7 +159,7 @@ def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: AR
         return None
     (allocator,) = known
     with Path(program).open("rb") as file:
-        table = [*_symbols(ELFFile(file))]
+        table = [symbol for each in elf.symbol_tables(ELFFile(file)) for symbol in each.defined()]
     names = {name for name, _, _ in table}
     patterns = _FAMILIES[allocator]
     if allocator == "jemalloc":
@@ -199,17 +198,3 @@ def _of_jemalloc(patterns: Mapping[str, str], names: Collection[str]) -> dict[st
     found = {f"(?:{prefix})(?:{pattern})": function for pattern, function in patterns.items()}
     own_operators = any(name.startswith(_JEMALLOC_FILE) for name in names)
     return {**found, **_JEMALLOC_PRIVATE, **(_JEMALLOC_CPP if own_operators else {})}
-
-
-def _symbols(program: ELFFile) -> Iterator[tuple[str, int, int]]:
-    """Name, type and address of what the program defines."""
-    for section in program.iter_sections():
-        if not isinstance(section, SymbolTableSection) or section["sh_entsize"] != _SYMBOL.size:
-            continue
-        strings = bytes(section.stringtable.data())
-        data = bytes(section.data())
-        whole = len(data) - len(data) % _SYMBOL.size
-        for begin, info, _, where, at, _ in _SYMBOL.iter_unpack(data[:whole]):
-            if where != _UNDEFINED:
-                name = strings[begin : strings.find(b"\0", begin)].decode(errors="replace")
-                yield name, info & _TYPE, at

@@ -4,9 +4,7 @@ import re
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
 
-from reap import native
 from reap.allocators import elf, own_functions
 from reap.base.records import Record
 
@@ -49,16 +47,13 @@ def find(path: str | Path) -> list[Statistics]:
 def _named(parsed: ELFFile, printed: set[str]) -> dict[str, Statistics]:
     found: dict[str, Statistics] = {}
     base = next((each["p_vaddr"] for each in parsed.iter_segments() if each["p_type"] == "PT_LOAD"), 0)
-    for section in parsed.iter_sections():
-        if not isinstance(section, SymbolTableSection):
-            continue
-        strings = bytes(section.stringtable.data())
+    for table in elf.symbol_tables(parsed):
         for allocator, (part, pattern) in _FUNCTIONS.items():
             if allocator in found or allocator not in {*printed, _SILENT}:
                 continue
-            names = set(own_functions.containing(strings, part))
+            names = set(own_functions.containing(table.strings, part))
             asked = sorted(name.decode() for name in names if re.fullmatch(pattern, name))
-            defined, _ = native.named_symbols(bytes(section.data()), strings, asked)
+            defined, _ = table.functions(asked)
             if defined:
                 name = min(defined, key=len)
                 offset = defined[name] - base // _PAGE * _PAGE

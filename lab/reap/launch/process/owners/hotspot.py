@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
 
-from reap.allocators.elf import TABLE_ERRORS
+from reap.allocators import elf
 from reap.launch.process.areas import Area
 from reap.launch.process.owners.memory import Memory
 
@@ -41,11 +40,9 @@ def _symbols(path: Path) -> dict[str, int]:
     wanted = {_TABLE, *(_ENTRY + field for field in _FIELDS)}
     try:
         with path.open("rb") as file:
-            section = ELFFile(file).get_section_by_name(".dynsym")
-            if not isinstance(section, SymbolTableSection):
-                return {}
-            return {s.name: int(s["st_value"]) for s in section.iter_symbols() if s.name in wanted}
-    except (OSError, *TABLE_ERRORS):
+            tables = elf.symbol_tables(ELFFile(file), dynamic=True)
+            return {name: at for table in tables for name, _, at in table.defined() if name in wanted}
+    except (OSError, *elf.TABLE_ERRORS):
         return {}
 
 
