@@ -120,7 +120,8 @@ def wall(
     allocations; a program with a garbage collector runs a third time to measure that. Then come the trials,
     in runs paired with the unchanged program. With --pid it watches a running process through the kernel
     only, and tries nothing; with --server that of a server that uses the most CPU time, while --load runs
-    again and again.
+    again and again. Children are counted also where their environment drops the recorder; with
+    REAP_KEEP_ENVIRONMENT=1 environments stay as they are.
 
     Exits with CMD's own status.
 
