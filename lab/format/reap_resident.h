@@ -19,8 +19,8 @@
 /* The environment variable: the interval in microseconds, a colon, the folder (an absolute path). */
 #define REAP_RESIDENT_ENV "REAP_RESIDENT"
 
-/* Instead: microseconds until glibc is to return its free pages, a colon, microseconds between further times
- * or 0 for once. Writes no file. */
+/* Beside it, or alone, when no file is written: microseconds until glibc is to return its free pages, a
+ * colon, microseconds between further times or 0 for once. */
 #define REAP_RESIDENT_TRIM_ENV "REAP_TRIM"
 
 /* Whose statistics `values` are. */

@@ -1,8 +1,8 @@
 /* libreap-resident.so: polls the statistics of a process's allocator.
  *
  * A thread of its own reads them at an interval and writes them to a mapped file (see reap_resident.h). With
- * REAP_RESIDENT_TRIM_ENV it has glibc return its free pages instead, and reads and writes nothing. It does
- * not change the program's behaviour:
+ * REAP_RESIDENT_TRIM_ENV it also has glibc return its free pages; with that alone it reads and writes
+ * nothing. It does not change the program's behaviour:
  *
  * - every signal is blocked in the thread;
  * - the thread is ended while glibc changes the user or group of all threads: it lacks the capabilities that
@@ -72,7 +72,8 @@ constinit Heaps heaps;
 constinit MappedBlocks mapped_blocks;
 Linked linked;
 uint64_t interval;
-uint64_t first_trim; // nanoseconds of the clock
+uint64_t next_trim; // nanoseconds of the clock; 0: none
+uint64_t trim_interval;
 pthread_t thread;
 uint32_t poller; // the kernel's number of that thread
 void *thread_stack;
@@ -154,6 +155,25 @@ void publish(Write write) noexcept {
     __atomic_fetch_add(&file->sequence, 1, __ATOMIC_ACQ_REL);
 }
 
+// Returns free pages of glibc's heaps when that is due, until `end`; false if the thread is to end.
+bool trim_until(uint64_t end) noexcept {
+    while (next_trim != 0 && next_trim < end) {
+        const uint64_t at = now();
+        if (at < next_trim && !sleep_for(next_trim - at)) return false;
+        malloc_trim(0); // takes the locks of the arenas, which glibc holds while it forks
+        next_trim = trim_interval != 0 ? now() + trim_interval : 0;
+    }
+    return true;
+}
+
+// Sleeps, and trims meanwhile where that was asked for; false if the thread is to end.
+bool rest_for(uint64_t nanoseconds) noexcept {
+    const uint64_t end = now() + nanoseconds;
+    if (!trim_until(end)) return false;
+    const uint64_t at = now();
+    return sleep_for(at < end ? end - at : 0);
+}
+
 void *poll_allocator(void *passed) {
     poller = thread_id();
     if (passed != nullptr) static_cast<MappedBlocks *>(passed)->open();
@@ -188,21 +208,16 @@ void *poll_allocator(void *passed) {
                     .arena = values[0],
                     .resident = found.main.resident + found.others.resident + found.around.unread_resident};
         }
-        if (!sleep_for(cost > interval ? cost : interval)) break;
+        if (!rest_for(cost > interval ? cost : interval)) break;
     } while (true);
     __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
     return nullptr;
 }
 
-// Returns free pages of glibc's heaps once, or at the interval where there is one.
+// Trims alone, and asks nothing.
 void *trim_heaps(void *) {
     poller = thread_id();
-    for (uint64_t next = first_trim; next != 0;) {
-        const uint64_t at = now();
-        if (at < next && !sleep_for(next - at)) break;
-        malloc_trim(0); // takes the locks of the arenas, which glibc holds while it forks
-        first_trim = next = interval != 0 ? now() + interval : 0;
-    }
+    trim_until(UINT64_MAX);
     __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
     return nullptr;
 }
@@ -271,10 +286,13 @@ bool start_thread(MappedBlocks *opens) noexcept {
 }
 
 // FIRST:INTERVAL in microseconds; without an interval it trims once.
-void start_trimming(const char *text) noexcept {
+void read_trims(const char *text) noexcept {
     char *rest = nullptr;
-    first_trim = now() + strtoull(text, &rest, 10) * 1000;
-    interval = *rest == ':' ? strtoull(rest + 1, nullptr, 10) * 1000 : 0;
+    next_trim = now() + strtoull(text, &rest, 10) * 1000;
+    trim_interval = *rest == ':' ? strtoull(rest + 1, nullptr, 10) * 1000 : 0;
+}
+
+void start_trimming() noexcept {
     file = static_cast<reap_resident *>(map_private(sizeof *file));
     if (file == nullptr) return;
     body = trim_heaps;
@@ -284,12 +302,12 @@ void start_trimming(const char *text) noexcept {
 
 [[gnu::constructor]] void start() {
     const ErrnoGuard keep;
-    if (const char *trim = getenv(REAP_RESIDENT_TRIM_ENV); trim != nullptr) {
-        start_trimming(trim);
+    if (const char *trims = getenv(REAP_RESIDENT_TRIM_ENV); trims != nullptr) read_trims(trims);
+    const char *text = getenv(REAP_RESIDENT_ENV);
+    if (text == nullptr) {
+        if (next_trim != 0) start_trimming();
         return;
     }
-    const char *text = getenv(REAP_RESIDENT_ENV);
-    if (text == nullptr) return;
     char *folder = nullptr;
     interval = strtoull(text, &folder, 10) * 1000;
     char path[4096];
