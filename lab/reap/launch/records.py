@@ -149,6 +149,8 @@ class Outcome(Record):
     not requested, or the program ended before the first sample."""
     settled_resident: int | None = None
     """The same settled: the time-weighted median over the second half of the run (`process.settled`)."""
+    resident_over_time: list[tuple[float, int]] = []
+    """If requested: that memory at moments, in seconds since the start; of many, some."""
     stdout_bytes: int = 0
     """Bytes that the program wrote, when its output was captured."""
     stdout_digest: str = ""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from reap.base.records import Estimate
+from reap.launch.process import settled
 from reap.launch.process.records import OWNERS, Kernel, Moment, Said, Walk
 from reap.recording.analyse.trend import rise
 from reap.recording.records import Point
@@ -101,12 +102,8 @@ def growth(moments: Sequence[Taken]) -> dict[str, Estimate]:
 
 
 def thinned(moments: Sequence[Taken], most: int = MOST) -> list[Taken]:
-    """At most so many, evenly over time, with the first, the last and the largest among them."""
-    if len(moments) <= most:
-        return list(moments)
-    largest = max(range(len(moments)), key=lambda at: moments[at].resident)
-    steps = {round(step * (len(moments) - 1) / (most - 2)) for step in range(most - 1)}
-    return [moments[at] for at in sorted(steps | {largest})]
+    """At most so many, by `launch.process.settled.thinned`: the largest stays."""
+    return settled.thinned(moments, most, lambda each: each.resident)
 
 
 def _by_kernel(kernel: Kernel) -> Parts:

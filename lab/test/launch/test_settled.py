@@ -61,7 +61,20 @@ def test_time_in_which_it_is_stopped_does_not_count() -> None:
 
 
 def test_a_program_that_was_not_executed_has_none(tmp_path: Path) -> None:
-    assert resident.read(tmp_path / "none", 1) == {"settled_resident": None, "mean_resident": None}
+    nothing = {"settled_resident": None, "mean_resident": None, "resident_over_time": []}
+    assert resident.read(tmp_path / "none", 1) == nothing
+
+
+def test_of_many_samples_some_are_kept_and_the_highest(tmp_path: Path) -> None:
+    sizes = [5_000_000 if at == 777 else 1000 + at for at in range(2000)]
+    lines = (f"{10**9 + at * 10**6} {size}" for at, size in enumerate(sizes))
+    (tmp_path / "samples").write_text("\n".join(lines))
+    kept = resident.read(tmp_path / "samples", 2 * 10**9)["resident_over_time"]
+    assert isinstance(kept, list)
+    assert len(kept) <= 100
+    assert (kept[0], kept[-1]) == ((0.0, 1000), (1.999, 2999))
+    assert (0.777, 5_000_000) in kept
+    assert kept == sorted(kept)
 
 
 @pytest.mark.timed

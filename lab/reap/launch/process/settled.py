@@ -7,12 +7,15 @@ known, it stands for that.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
+from typing import TypeVar
 
 Series = Sequence[tuple[float, float]]
 Interval = tuple[int, int]
 """When a program ran that takes turns with others: from and to, in nanoseconds of the monotonic clock."""
+
+Moment = TypeVar("Moment")
 
 FROM = 0.5
 """The part of a run's time from which on its memory counts as settled."""
@@ -57,6 +60,15 @@ def in_turns(series: Series, turns: Sequence[Interval]) -> tuple[Series, float]:
         if number >= 0 and at <= turns[number][1]:
             own.append(((before[number] + at - begins[number]) / 1e9, level))
     return own, before[-1] / 1e9
+
+
+def thinned(moments: Sequence[Moment], most: int, level: Callable[[Moment], float]) -> list[Moment]:
+    """At most so many, evenly over time, the first, the last and that of the highest level among them."""
+    if len(moments) <= most:
+        return list(moments)
+    largest = max(range(len(moments)), key=lambda at: level(moments[at]))
+    steps = {round(step * (len(moments) - 1) / (most - 2)) for step in range(most - 1)}
+    return [moments[at] for at in sorted(steps | {largest})]
 
 
 def _held(series: Series, begin: float, end: float) -> Iterator[tuple[float, float]]:
