@@ -14,7 +14,9 @@ LARGE = 0.2
 _TOGETHER = 0.5
 """The least part of the free pages that must lie in one stretch before another allocator is advised."""
 _SEEN = 0.5
-"""The least part of its peak that must have been seen before anything is said of what it consists of."""
+"""The least part of its peak that must have been seen before anything is said of what it consists of ..."""
+_SNAPSHOTS = 3
+"""... unless so many snapshots are of the second half: a burst between two changes nothing that settled."""
 
 TRIM = "call malloc_trim(0) after the work that frees"
 _RETURNS = "background_thread:true,dirty_decay_ms:1000"
@@ -40,7 +42,8 @@ def judge(residence: Residence) -> ResidenceVerdict:
     settled = residence.settled
     cause = next((name for name in _RULES if _is_large(settled, name)), "nothing")
     missed = over_time.missed(residence)
-    if missed and residence.largest.resident < _SEEN * residence.peak:
+    little = residence.largest.resident < _SEEN * residence.peak
+    if missed and little and residence.late < _SNAPSHOTS:
         return ResidenceVerdict(cause="nothing", sentences=[missed])
     if settled.copied >= max(LEAST, LARGE * settled.resident):
         cause = "copied"

@@ -209,14 +209,24 @@ class Residence(Record):
         moments = self.moments
         begin, end = moments[0].seconds, moments[-1].seconds
         level = settled.settled([(each.seconds, float(each.resident)) for each in moments], end, begin) or 0.0
-        half = begin + settled.FROM * (end - begin)
-        late = [one for one, after in pairwise(moments) if after.seconds > half] + moments[-1:]
+        late = self._late()
         near = [each for each in late if abs(each.resident - level) <= _NEAR * level]
 
         def known(each: Taken) -> tuple[bool, bool, float]:
             return each.said, each.parts.heap <= _NEAR * each.resident, each.seconds
 
         return max(near or late, key=known)
+
+    @property
+    def late(self) -> int:
+        """Number of snapshots that hold in the second half of the time."""
+        return len(self._late())
+
+    def _late(self) -> list[Taken]:
+        moments = self.moments
+        begin, end = moments[0].seconds, moments[-1].seconds
+        half = begin + settled.FROM * (end - begin)
+        return [one for one, after in pairwise(moments) if after.seconds > half] + moments[-1:]
 
     @property
     def last(self) -> Taken:

@@ -396,6 +396,17 @@ def test_what_was_never_seen_is_not_said_to_be_what_was():
     assert judge(residence_of(early, peak=14 * MB)) == judge(residence_of(early))
 
 
+def test_a_burst_between_snapshots_does_not_hide_what_settled():
+    """idle_purge: 240 MB are freed within 90 ms, and jemalloc keeps 88 of them."""
+    kept = Said(kind="jemalloc", provider="", values={"allocated": MB, "active": MB, "dirty": 88 * MB})
+    idle = [taken_of(kernel_of(anonymous=90 * MB), kept, at / 10) for at in range(1, 9)]
+    seen = residence_of(live(MB, 0.0), *idle, allocator="jemalloc", peak=240 * MB)
+    verdict = judge(seen)
+    assert verdict.cause == "held"
+    assert verdict.sentences[-1].startswith("Its peak was 240 MiB, and the largest snapshot has 90.0 MiB")
+    assert judge(residence_of(*seen.moments[:2], allocator="jemalloc", peak=240 * MB)).cause == "nothing"
+
+
 def live(size, seconds):
     values = {"allocated": size, "active": size}
     return taken_of(kernel_of(anonymous=size), Said(kind="jemalloc", provider="", values=values), seconds)
