@@ -40,6 +40,7 @@ def find(
             seen=each.seen,
             samples=own[path],
             stands_aside=path == program and redirect.find(path) is not None,
+            library=path != program,
         )
         for path in sorted({*files, program})
         if path.startswith("/") and not _replaceable(path)

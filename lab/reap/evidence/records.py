@@ -153,6 +153,8 @@ class Linked(Record):
     are the allocator's."""
     stands_aside: bool = False
     """Whether another allocator can take its place in a trial."""
+    library: bool = False
+    """Whether the file is a library, beside which malloc serves the rest of the program."""
 
 
 class Hint(Record):

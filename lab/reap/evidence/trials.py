@@ -16,7 +16,7 @@ from reap.allocators.records import Allocator
 from reap.base.records import Record
 from reap.compare import analyse, judge
 from reap.compare.judge import Standing
-from reap.evidence.analyse.reach import unreachable
+from reap.evidence.analyse.reach import FEWEST_CALLED, untriable
 from reap.evidence.analyse.suspicions.records import NO_TIME, Remedy, Suspicion
 from reap.evidence.records import Wall
 from reap.experiment.budget import LEAST_ROUNDS
@@ -30,9 +30,6 @@ MOST = 6
 
 MOST_BUMPED = 1 << 30
 """Bytes allocated in all, up to which a malloc is tried that never reuses memory: a run touches as many."""
-
-FEWEST_BUMPED = 1000
-"""Allocations a second of CPU time, below which none of that is worth a trial."""
 
 FEWEST = 2
 """Arms of the first comparison, whatever a budget allows: the likeliest to be fastest, and the price."""
@@ -189,7 +186,7 @@ def _gains(comparison: Comparison) -> bool:
 
 
 def _may_price(program: Program, base: Allocator, wall: Wall) -> bool:
-    return program.takes_allocators and not (base.library or unreachable(wall))
+    return program.takes_allocators and not (base.library or untriable(wall))
 
 
 def _may_bump(wall: Wall) -> bool:
@@ -197,7 +194,7 @@ def _may_bump(wall: Wall) -> bool:
     return (
         counted is not None
         and counted.bytes <= MOST_BUMPED
-        and counted.allocations >= FEWEST_BUMPED * wall.cpu_seconds
+        and counted.allocations >= FEWEST_CALLED * wall.cpu_seconds
     )
 
 

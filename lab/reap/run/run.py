@@ -11,7 +11,7 @@ from reap.compare import run
 from reap.drag import once as drag
 from reap.evidence import explain
 from reap.evidence import run as measuring
-from reap.evidence.analyse.reach import unreachable
+from reap.evidence.analyse.reach import untriable
 from reap.evidence.analyse.suspicions.suspect import to_try
 from reap.evidence.run import Measured
 from reap.experiment.folder import Folder
@@ -62,7 +62,7 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
     profile = None
     if known.recorded:
         profile = as_started(analyse(read.read(folder.path / RECORDING), folder.spec.program.command))
-    why = unreachable(known.wall)
+    why = untriable(known.wall)
     if why:
         listener.say(f"no allocator is tried: {why}")
     if known.wall.unfinished:

@@ -9,7 +9,7 @@ from reap.allocators.records import DEFAULT, Allocator
 from reap.compare import experiments
 from reap.compare import run as comparing
 from reap.evidence import trials
-from reap.evidence.analyse.reach import unreachable
+from reap.evidence.analyse.reach import untriable
 from reap.evidence.analyse.suspicions.records import NO_TIME
 from reap.evidence.analyse.suspicions.suspect import to_try
 from reap.evidence.explain import Explained, explain
@@ -55,7 +55,7 @@ def run(
         content = iter([stdin.read_bytes()]) if stdin.exists() else None
         return Folder.create(folder, msgspec.structs.replace(spec, program=found), content, force=True)
 
-    if found.obstacle or unreachable(wall):
+    if found.obstacle or untriable(wall):
         plan = _settings(found, wall, budget)
         if not plan.allocators:
             return None, Explained(missing=plan.missing)

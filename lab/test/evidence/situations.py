@@ -42,6 +42,8 @@ class Case:
     unfinished: bool = False
     linked: str = ""
     """An allocator that is linked in, and stood aside in the trials."""
+    beside: bool = False
+    """Whether a library has one of its own, with much of the time."""
     profile: Profile | None = None
     says: Sequence[str] = ()
     never: Sequence[str] = ()
@@ -55,7 +57,8 @@ class Case:
             irreplaceable=self.irreplaceable,
             refused=self.refused,
             unfinished=self.unfinished,
-            linked=[linked] if self.linked else [],
+            linked=[linked] if self.linked else [OF_A_LIBRARY] if self.beside else [],
+            owners={"other": 100},
             share=None,
         )
         return diagnose(
@@ -70,6 +73,9 @@ class Case:
 
 
 OVERFLOW, MANY = of("tcache overflow"), of("many allocations")
+OF_A_LIBRARY = Linked(
+    module="/lib/libpool.so", allocator="jemalloc", how="text", seen=False, samples=50, library=True
+)
 FREE = (price("recycle"), price("bump"))
 """A price of nothing."""
 SETTING = "GLIBC_TUNABLES=glibc.malloc.tcache_count=1000"
@@ -257,6 +263,33 @@ CASES = [
         first=None,
         irreplaceable=STATIC,
         says=("cannot be tried from outside: it is statically linked",),
+    ),
+    Case(
+        name="an allocator of a library, beside a malloc that another one makes faster",
+        headline="switch the allocator",
+        first=(jemalloc(0.8), *FREE),
+        beside=True,
+        says=(
+            "jemalloc takes 20 % less CPU time",
+            "of what malloc serves: jemalloc is linked into libpool.so",
+        ),
+    ),
+    Case(
+        name="an allocator of a library, beside a malloc that costs much",
+        headline="allocate less",
+        first=(jemalloc(1.0), price("recycle", 0.7)),
+        beside=True,
+        says=("Allocation costs this program 30 %", "jemalloc is linked into libpool.so"),
+    ),
+    Case(
+        name="an allocator of a library, beside a malloc that costs nothing",
+        headline="inconclusive",
+        first=(jemalloc(1.0), *FREE),
+        beside=True,
+        says=(
+            "cannot be tried in full from outside: jemalloc is linked into",
+            "Of what malloc serves: jemalloc gives no",
+        ),
     ),
     Case(
         name="a program that ends otherwise with a preload",

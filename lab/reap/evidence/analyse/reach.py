@@ -5,14 +5,32 @@ from reap.evidence.records import Linked, Wall
 MATTERS = 0.1
 """The part of samples, from which on code that may be an allocator's hides what allocation costs."""
 
+FEWEST_CALLED = 1000
+"""Allocations a second of CPU time, below which what malloc serves is not worth a trial."""
+
 
 def unreachable(wall: Wall) -> str:
-    """Why no preload reaches it, a clause; empty where one does, as far as that is known."""
+    """Why no preload reaches all of it, a clause; empty where one does, as far as that is known."""
     if wall.irreplaceable:
         return wall.irreplaceable
     found = next((each for each in wall.linked if _matters(each, wall)), None)
-    if found is None:
-        return ""
+    return _clause(found) if found else ""
+
+
+def untriable(wall: Wall) -> str:
+    """Why no trial of another malloc says anything, a clause; empty where one may.
+
+    An allocator in a library leaves the rest of the program to malloc, if that is called at all.
+    """
+    if wall.irreplaceable:
+        return wall.irreplaceable
+    rest = wall.counted is not None and wall.counted.allocations >= FEWEST_CALLED * wall.cpu_seconds
+    matters = [each for each in wall.linked if _matters(each, wall)]
+    found = next((each for each in matters if not (each.library and rest)), None)
+    return _clause(found) if found else ""
+
+
+def _clause(found: Linked) -> str:
     name = "an allocator" if found.allocator == "unknown" else found.allocator
     return f"{name} is linked into {found.module.rpartition('/')[2]}, which no preload replaces"
 

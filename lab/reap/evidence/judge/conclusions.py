@@ -91,8 +91,10 @@ def too_short(facts: Facts) -> Concluded:
 
 def cannot_preload(facts: Facts) -> Concluded:
     """An allocator that no preload replaces: what it costs is known by samples, if at all."""
+    full = "in full " if facts.compared else ""
     sentences = [
-        f"What allocation costs this program cannot be tried from outside: {facts.hidden}.",
+        f"What allocation costs this program cannot be tried {full}from outside: {facts.hidden}.",
+        *([f"Of what malloc serves: {say.no_gain(facts)}"] if facts.settled else []),
         *say.time(facts),
     ]
     step = "Build it with another allocator, and compare the two builds."

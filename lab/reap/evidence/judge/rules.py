@@ -33,7 +33,7 @@ RULES: tuple[Rule, ...] = (
     Rule(lambda f: f.best is not None, conclusions.switch_for_time),
     Rule(lambda f: f.best_for_memory is not None, conclusions.switch_for_memory),
     Rule(lambda f: f.smaller is not None, conclusions.change_for_memory),
-    Rule(lambda f: bool(f.hidden), conclusions.cannot_preload),
+    Rule(lambda f: bool(f.hidden) and (f.price is None or bool(f.inconclusive)), conclusions.cannot_preload),
     Rule(lambda f: f.price is not None and not f.inconclusive, conclusions.allocate_less),
     Rule(lambda f: bool(f.stood_aside) and not f.inconclusive, conclusions.stood_aside),
     Rule(lambda f: f.silent and not f.untried, conclusions.no_allocations),

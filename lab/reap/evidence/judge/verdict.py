@@ -7,6 +7,7 @@ from reap.answer.records import Evidence
 from reap.base import units
 from reap.compare import phrases
 from reap.evidence.analyse.suspicions.records import Suspicion
+from reap.evidence.judge.conclusions import Concluded
 from reap.evidence.judge.facts import Facts
 from reap.evidence.judge.records import Diagnosis
 from reap.evidence.judge.rules import RULES
@@ -46,7 +47,9 @@ def diagnose(
     concluded = next(rule for rule in RULES if rule.applies(facts)).says(facts)
     return Diagnosis(
         headline=concluded.headline,
-        paragraph=" ".join([*concluded.sentences, *_of_itself(facts), *_of_load(facts)]),
+        paragraph=" ".join(
+            [*concluded.sentences, *_of_hidden(facts, concluded), *_of_itself(facts), *_of_load(facts)]
+        ),
         findings=facts.findings,
         patterns=profile.patterns if profile else [],
         bound=facts.bound,
@@ -59,6 +62,13 @@ def diagnose(
         next_step=concluded.next_step,
         next_command=concluded.next_command,
     )
+
+
+def _of_hidden(facts: Facts, concluded: Concluded) -> list[str]:
+    """Beside a gain, what no trial reached."""
+    if not facts.hidden or not facts.compared or concluded.headline == "inconclusive":
+        return []
+    return [f"That is of what malloc serves: {facts.hidden}."]
 
 
 def _of_itself(facts: Facts) -> list[str]:
