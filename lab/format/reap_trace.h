@@ -120,6 +120,10 @@ struct reap_file_header {
         uint32_t over;        /* (atomic) 1: no longer every event; samples alone are to be used */
         uint32_t reserved;
     } exact;
+    uint32_t beside; /* enum reap_attached: whether calls of allocators that are linked into files of the
+                        program, which the recorder cannot see, were watched from outside; then `attach` is of
+                        these, in blocks with REAP_BLOCK_BESIDE */
+    uint32_t reserved;
 };
 
 /* Whether calls are recorded now. It opens and closes once, for all processes. */
@@ -146,12 +150,17 @@ enum reap_block_kind {
     REAP_BLOCK_REQUESTS = 5     /* struct reap_requests: what marked requests allocated */
 };
 
+/* Added to the kind of blocks from outside in a recording whose header says so in `beside`. They are
+ * read alone, as a recording from outside, and by a reader that does not know them not at all: their stamps
+ * are nanoseconds of CLOCK_MONOTONIC, and their calls, estimated, are none of those that are counted. */
+#define REAP_BLOCK_BESIDE 0x100u
+
 enum reap_block_flags { REAP_BLOCK_SEALED = 1u };
 
 /* The head of every block but block 0. */
 struct reap_block_header {
     uint32_t magic;
-    uint16_t kind;  /* enum reap_block_kind */
+    uint16_t kind;  /* enum reap_block_kind, perhaps with REAP_BLOCK_BESIDE */
     uint16_t flags; /* enum reap_block_flags */
     uint32_t pid;
     uint32_t tid;           /* 0: of the whole process; else the thread that began the block */

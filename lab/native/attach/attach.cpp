@@ -5,6 +5,7 @@
 #include <exception>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -25,6 +26,7 @@ namespace {
 
 constexpr double kAsk = 0.02;         // seconds between two questions whether to stop
 constexpr int kLook = 5;              // questions between two looks for children
+constexpr double kWait = 0.1;         // seconds between two looks for an allocator that is loaded later
 constexpr unsigned kMostWatches = 16; // at a time: each has 8 MB for samples, and a process for each probe
 constexpr int kBegins = 40;           // after a program was executed, until its libraries are mapped
 
@@ -42,18 +44,24 @@ class Attachment {
         Attached out;
         std::optional<HeldStart> held;
         if (!options_.execute) (void)Target(options_.process); // whether it may be looked at at all
-        cost_ = measure_probe_cost();
+        if (options_.execute || reach_ == Reach::All) measure();
         if (options_.execute) {
             held.emplace(options_.process);
             options_.execute();
-            if (!held->wait(interrupted_)) {
+        }
+        std::unique_ptr<Watch> root;
+        try {
+            if (held && !held->wait(interrupted_)) {
                 out.executed = false;
                 return out;
             }
+            if (held || reach_ == Reach::All) root = make_first();
+        } catch (...) {
+            if (held && reach_ == Reach::Linked) held->let_go();
+            throw;
         }
-        auto root = std::make_unique<Watch>(options_.process, cost_, options_.python);
         options_.create();
-        file_ = std::make_unique<AttachedFile>(path_, held.has_value());
+        file_ = std::make_unique<AttachedFile>(path_, held.has_value(), reach_ == Reach::Linked);
         file_->begin();
         const double until = monotonic_seconds() + options_.seconds;
         limits_ = {options_.most_overhead, until, &stop_, &watches_};
@@ -137,11 +145,46 @@ class Attachment {
         }
     }
 
+    void measure() {
+        std::call_once(measured_, [this] { cost_ = measure_probe_cost(); });
+    }
+
+    std::unique_ptr<Watch> make(pid_t process) {
+        return std::make_unique<Watch>(process, cost_, options_.python, reach_, options_.recorder);
+    }
+
+    // Null where it has nothing to be watched, but may have later.
+    std::unique_ptr<Watch> make_first() {
+        try {
+            return make(options_.process);
+        } catch (const AttachFailure &failure) {
+            if (reach_ == Reach::All || failure.step() != "symbols") throw;
+            return nullptr;
+        }
+    }
+
+    // Until the process has a linked allocator; false where it ends without. Its mappings are read again and
+    // again, its files once.
+    bool wait_for_linked(pid_t process) {
+        Target target(process);
+        const uint64_t began = start_of(process);
+        for (bool changed = true; !stop_ && began != 0 && start_of(process) == began;) {
+            if (changed && target.has_linked()) return true;
+            pause_for(kWait);
+            changed = target.update();
+        }
+        return false;
+    }
+
     // Null where the process has ended meanwhile. A program that was just executed has no libraries yet.
     std::unique_ptr<Watch> begin(pid_t process) {
+        if (reach_ == Reach::Linked) {
+            if (!wait_for_linked(process)) return nullptr;
+            measure();
+        }
         for (int tries = 1; !stop_; ++tries) {
             try {
-                return std::make_unique<Watch>(process, cost_, options_.python);
+                return make(process);
             } catch (const AttachFailure &failure) {
                 if (start_of(process) == 0) return nullptr;
                 if (failure.step() != "symbols" || tries == kBegins) throw;
@@ -177,6 +220,8 @@ class Attachment {
     const std::string &path_;
     const AttachOptions &options_;
     const std::function<bool()> &interrupted_;
+    const Reach reach_ = options_.recorder.empty() ? Reach::All : Reach::Linked;
+    std::once_flag measured_;
     ProbeCost cost_;
     std::unique_ptr<AttachedFile> file_;
     WatchOptions limits_;

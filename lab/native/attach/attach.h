@@ -16,8 +16,10 @@ namespace reap::native {
 struct AttachOptions {
     pid_t process = 0;
     double seconds = 10;
-    double most_overhead = 0.05;   // of the CPU time of each process
-    bool python = true;            // stacks have the functions of Python programs
+    double most_overhead = 0.05; // of the CPU time of each process
+    bool python = true;          // stacks have the functions of Python programs
+    std::string recorder; // not empty: beside the recorder of this file name, which is in the processes,
+                          // those calls alone that it cannot see
     std::function<void()> create;  // makes the trace, in triage and with CLOCK_MONOTONIC
     std::function<void()> execute; // where the process waits to execute a program: lets it; else empty
 };
@@ -37,8 +39,9 @@ struct Attached {
 // trace, which is called once nothing is refused. `interrupted` is asked 50 times a second. No process is
 // stopped, and nothing enters it: the kernel sets breakpoints on the functions by which it allocates, for a
 // while, and removes them, however this process ends. With `execute` the process is held until it is about to
-// run its program, and is killed where watching that is refused. Throws AttachFailure where that is refused,
-// and std::system_error where the recording cannot be written.
+// run its program, and is killed where watching that is refused; beside a recorder it goes on instead, and a
+// process is watched as soon as it has something to watch. Throws AttachFailure where that is refused, and
+// std::system_error where the recording cannot be written.
 Attached attach(const std::string &path, const AttachOptions &options,
                 const std::function<bool()> &interrupted);
 

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <sstream>
+#include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -57,43 +58,64 @@ uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value
 
 } // namespace
 
-AttachedFile::AttachedFile(std::string path, bool from_start)
+AttachedFile::AttachedFile(std::string path, bool from_start, bool beside)
     : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CLOEXEC)) {
-    if (file_.get() < 0 || ::pread(file_.get(), &header_, sizeof header_, 0) != sizeof header_)
+    const reap_attached how = from_start ? REAP_ATTACHED_FROM_START : REAP_ATTACHED_RUNNING;
+    if (file_.get() < 0 || ::pread(file_.get(), &own_, sizeof own_, 0) != sizeof own_)
         throw std::system_error(errno, std::generic_category(), path_);
-    header_.attached = from_start ? REAP_ATTACHED_FROM_START : REAP_ATTACHED_RUNNING;
+    if (beside) {
+        void *memory = ::mmap(nullptr, sizeof own_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+        if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), path_);
+        header_ = static_cast<reap_file_header *>(memory);
+        header_->beside = how;
+    } else {
+        header_->attached = how;
+    }
+}
+
+AttachedFile::~AttachedFile() {
+    if (header_ != &own_) ::munmap(header_, sizeof own_);
+}
+
+uint16_t AttachedFile::kind_of(reap_block_kind kind) const noexcept {
+    return static_cast<uint16_t>(header_ == &own_ ? kind : kind | REAP_BLOCK_BESIDE);
 }
 
 void AttachedFile::begin() {
+    if (header_ != &own_) return; // it began when it was created
     const std::scoped_lock held(changing_);
-    header_.start_ticks = header_.start_monotonic_ns = ticks_now(REAP_CLOCK_MONOTONIC_NS);
+    own_.start_ticks = own_.start_monotonic_ns = ticks_now(REAP_CLOCK_MONOTONIC_NS);
     timespec today{};
     clock_gettime(CLOCK_REALTIME, &today);
-    header_.start_unix_ns =
+    own_.start_unix_ns =
         static_cast<uint64_t>(today.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(today.tv_nsec);
     write_header();
 }
 
 void AttachedFile::end(uint64_t time_ns) {
+    if (header_ != &own_) return; // it ends when it is completed
     const std::scoped_lock held(changing_);
-    header_.end_ticks = header_.end_monotonic_ns = time_ns;
+    own_.end_ticks = own_.end_monotonic_ns = time_ns;
     write_header();
 }
 
 uint32_t AttachedFile::add_image() {
     const std::scoped_lock held(changing_);
-    return header_.next_image++;
+    return __atomic_fetch_add(&header_->next_image, 1, __ATOMIC_RELAXED);
 }
 
 uint32_t AttachedFile::take_block(reap_block_kind kind) {
     const std::scoped_lock held(changing_);
-    const bool full = header_.max_blocks != 0 && header_.next_block >= header_.max_blocks;
-    if (kind == REAP_BLOCK_COUNTS || !full) return header_.next_block++;
-    if (header_.stop_reason == REAP_STOP_NONE) {
-        header_.stop_reason = REAP_STOP_SIZE;
-        header_.stop_ticks = ticks_now(REAP_CLOCK_MONOTONIC_NS);
+    const bool full = header_->max_blocks != 0 &&
+                      __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED) >= header_->max_blocks;
+    if (kind == REAP_BLOCK_COUNTS || !full)
+        return __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+    if (header_ != &own_) return 0; // the recorders' own end is what the header has
+    if (own_.stop_reason == REAP_STOP_NONE) {
+        own_.stop_reason = REAP_STOP_SIZE;
+        own_.stop_ticks = ticks_now(REAP_CLOCK_MONOTONIC_NS);
     }
-    ++header_.stop_count;
+    ++own_.stop_count;
     return 0;
 }
 
@@ -129,11 +151,13 @@ void AttachedFile::summarise(uint32_t image, const AttachSummary &summary) {
         all.slowed += each.slowed;
         all.broken += each.broken;
     }
-    header_.attach = all;
+    header_->attach = all;
     write_header();
 }
 
-void AttachedFile::write_header() { write_all(file_, &header_, sizeof header_, 0, path_); }
+void AttachedFile::write_header() {
+    if (header_ == &own_) write_all(file_, &own_, sizeof own_, 0, path_);
+}
 
 AttachedRecording::AttachedRecording(AttachedFile &file, pid_t process, const std::string &provider,
                                      uint32_t parent)
@@ -276,7 +300,7 @@ void AttachedRecording::write_block(Stream &stream, bool seal) {
     stream.written = stream.payload.size();
     reap_block_header head{};
     head.magic = REAP_BLOCK_MAGIC;
-    head.kind = static_cast<uint16_t>(stream.kind);
+    head.kind = file_.kind_of(stream.kind);
     head.flags = seal ? REAP_BLOCK_SEALED : 0;
     head.pid = pid_;
     head.process_start = process_start_;

@@ -41,14 +41,19 @@ using AttachSummary = decltype(reap_file_header::attach);
 // std::system_error where it cannot be written.
 class AttachedFile {
   public:
-    // `path` is a trace that was just created, with CLOCK_MONOTONIC. `from_start`: the process has executed
-    // none of its program before.
-    AttachedFile(std::string path, bool from_start);
+    // `path` is a trace that was just created, with CLOCK_MONOTONIC; or with `beside` one that recorders in
+    // the processes write to meanwhile. `from_start`: the process has executed none of its program before.
+    AttachedFile(std::string path, bool from_start, bool beside);
+    ~AttachedFile();
+    AttachedFile(const AttachedFile &) = delete;
+    AttachedFile &operator=(const AttachedFile &) = delete;
 
     // The time that the recording covers begins now, or ended at this time of CLOCK_MONOTONIC.
     void begin();
     void end(uint64_t time_ns);
-    [[nodiscard]] uint64_t start() const noexcept { return header_.start_ticks; }
+    [[nodiscard]] uint64_t start() const noexcept { return header_->start_monotonic_ns; }
+    // The kind of its blocks, as their heads have it.
+    [[nodiscard]] uint16_t kind_of(reap_block_kind kind) const noexcept;
 
     // The number of a new process image.
     uint32_t add_image();
@@ -62,7 +67,7 @@ class AttachedFile {
     void hold(const MappedFile &file);
     [[nodiscard]] const std::vector<HeldFile> &held() const noexcept { return held_; }
     // Of all images together.
-    [[nodiscard]] AttachSummary summary() const noexcept { return header_.attach; }
+    [[nodiscard]] AttachSummary summary() const noexcept { return header_->attach; }
 
   private:
     void write_header();
@@ -70,7 +75,8 @@ class AttachedFile {
     std::string path_;
     Descriptor file_;
     std::mutex changing_;
-    reap_file_header header_{};
+    reap_file_header own_{};
+    reap_file_header *header_ = &own_;            // of a file that others write to, too, it is mapped
     std::map<uint32_t, AttachSummary> summaries_; // by image
     std::vector<HeldFile> held_;
 };

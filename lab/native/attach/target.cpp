@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <map>
-#include <set>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <unistd.h>
@@ -76,11 +77,27 @@ constexpr std::array kMimalloc = {
     Known{"rezalloc", REAP_CALL_REALLOC, Size::Second},
 };
 
-// Of allocators that a program links beside malloc: jemalloc's (by default, in Rust), mimalloc's, tcmalloc's.
-constexpr std::array kPrefixes = {"je_", "_rjem_", "mi_", "tc_"};
+constexpr std::array kTcmalloc = {
+    Known{"new", REAP_CALL_NEW, Size::First},         Known{"newarray", REAP_CALL_NEW, Size::First},
+    Known{"new_nothrow", REAP_CALL_NEW, Size::First}, Known{"newarray_nothrow", REAP_CALL_NEW, Size::First},
+    Known{"delete", REAP_CALL_DELETE, Size::None},    Known{"deletearray", REAP_CALL_DELETE, Size::None},
+};
 
-// Stands beside malloc in a jemalloc of any other prefix, such as Arrow's je_arrow_.
-constexpr std::string_view kOfJemalloc = "mallctl";
+constexpr std::array kSnmalloc = {
+    Known{"rust_alloc", REAP_CALL_MEMALIGN, Size::Second},
+    Known{"rust_alloc_zeroed", REAP_CALL_CALLOC, Size::Second},
+    Known{"rust_dealloc", REAP_CALL_FREE, Size::None},
+};
+
+// Functions that an allocator has beside those of malloc, under the same prefix.
+std::span<const Known> further_of(const std::string &allocator) {
+    if (allocator == "mimalloc") return kMimalloc;
+    if (allocator == "tcmalloc") return kTcmalloc;
+    if (allocator == "snmalloc") return kSnmalloc;
+    return {};
+}
+
+constexpr std::string_view kDeleted = " (deleted)";
 
 std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
 
@@ -113,8 +130,7 @@ std::vector<Mapping> read_mappings(pid_t process) {
             std::dec >> inode;
         if (!fields || inode == 0) continue;
         std::getline(fields >> std::ws, mapping.path);
-        constexpr std::string_view deleted = " (deleted)";
-        if (mapping.path.ends_with(deleted)) mapping.path.resize(mapping.path.size() - deleted.size());
+        if (mapping.path.ends_with(kDeleted)) mapping.path.resize(mapping.path.size() - kDeleted.size());
         mapping.executable = rights.size() > 2 && rights[2] == 'x';
         found.push_back(std::move(mapping));
     }
@@ -182,7 +198,7 @@ const MappedFile *Target::file_at(uint64_t address) const noexcept {
     return nullptr;
 }
 
-// By what the dynamic linker has written into the tables of the executable and its libraries.
+// Finds it by what the dynamic linker has written into the tables of the executable and its libraries.
 const MappedFile *Target::bound_provider() {
     const Descriptor memory(::open((folder_of(process_) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
     if (memory.get() < 0) return nullptr;
@@ -202,7 +218,7 @@ const MappedFile *Target::bound_provider() {
     return nullptr;
 }
 
-// Else by names: the executable's own, else one that is no C library, else the C library.
+// Finds it by names otherwise: the executable's own, else one that is no C library, else the C library.
 const MappedFile *Target::likely_provider() {
     const MappedFile *found = nullptr;
     for (const MappedFile &file : files_) {
@@ -214,27 +230,29 @@ const MappedFile *Target::likely_provider() {
     return found;
 }
 
-// Of the allocators that the file has under names of their own.
-std::set<std::string> Target::prefixes(const MappedFile &file) {
-    std::set<std::string> candidates(kPrefixes.begin(), kPrefixes.end());
-    for (const std::string &name : symbols_.ending_with(file.opened, kOfJemalloc))
-        candidates.insert(name.substr(0, name.size() - kOfJemalloc.size()));
-    candidates.erase("");
-    std::set<std::string> found;
-    for (const std::string &prefix : candidates) {
-        if (!symbols_.named(file.opened, {prefix + "malloc", prefix + "mallocx"}).empty())
-            found.insert(prefix);
-    }
-    return found;
+bool Target::is_executable(const MappedFile &file) const {
+    char path[PATH_MAX];
+    const ssize_t length = ::readlink((folder_of(process_) + "/exe").c_str(), path, sizeof path);
+    if (length <= 0) return &file == &files_.front();
+    const std::string_view executable(path, static_cast<size_t>(length));
+    return executable.starts_with(file.path) &&
+           (executable.size() == file.path.size() || executable.substr(file.path.size()) == kDeleted);
 }
 
-void Target::add_functions(const MappedFile &file, const std::string &prefix,
+// Prefixes of the allocators that the file has under names of their own; reads each file once.
+const std::vector<OwnNames> &Target::own_names(const MappedFile &file) {
+    const auto known = own_.find(file.opened);
+    if (known != own_.end()) return known->second;
+    std::vector<OwnNames> found = own_names_in(symbols_, file.opened);
+    std::erase_if(found, [&](const OwnNames &own) { return own.prefix.empty(); });
+    return own_.emplace(file.opened, std::move(found)).first->second;
+}
+
+void Target::add_functions(const MappedFile &file, const OwnNames &own,
                            std::vector<AllocatorFunction> &found) {
     std::map<std::string, Known> wanted;
-    for (const Known &known : kKnown) wanted.emplace(prefix + known.name, known);
-    if (prefix == "mi_") {
-        for (const Known &known : kMimalloc) wanted.emplace(prefix + known.name, known);
-    }
+    for (const Known &known : kKnown) wanted.emplace(own.prefix + known.name, known);
+    for (const Known &known : further_of(own.allocator)) wanted.emplace(own.prefix + known.name, known);
     std::vector<std::string> names;
     names.reserve(wanted.size());
     for (const auto &[name, known] : wanted) names.push_back(name);
@@ -289,18 +307,29 @@ uint64_t Target::offset_of(const MappedFile &file, uint64_t address) {
     return symbols_.offset_at(file.opened, address - file.bias);
 }
 
-std::vector<AllocatorFunction> Target::functions(std::string &provider) {
+bool Target::has_linked() {
+    try {
+        std::string provider;
+        return !functions(provider, Reach::Linked).empty();
+    } catch (const AttachFailure &) {
+        return false;
+    }
+}
+
+std::vector<AllocatorFunction> Target::functions(std::string &provider, Reach reach) {
     std::vector<AllocatorFunction> found;
     const MappedFile *serving = bound_provider();
     if (serving == nullptr) serving = likely_provider();
-    if (serving != nullptr) {
+    const bool reached = reach == Reach::Linked && serving != nullptr && !is_executable(*serving);
+    if (serving != nullptr && !reached) {
         provider = serving->path;
-        add_functions(*serving, "", found);
+        add_functions(*serving, {}, found);
     }
     for (const MappedFile &file : files_) {
-        for (const std::string &prefix : prefixes(file)) {
+        if (reached && file.path == serving->path) continue; // its malloc calls them, and is recorded
+        for (const OwnNames &own : own_names(file)) {
             if (provider.empty()) provider = file.path;
-            add_functions(file, prefix, found);
+            add_functions(file, own, found);
         }
     }
     const std::vector<AllocatorFunction> all = found;

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "reap_trace.h"
+#include "symbols/own_names.h"
 #include "symbols/symbols.h"
 
 namespace reap::native {
@@ -37,7 +37,7 @@ struct MappedFile {
     [[nodiscard]] bool has(uint64_t address) const noexcept { return address >= start && address < end; }
 };
 
-// How a function says what it allocates.
+// The arguments that say how much a function allocates.
 enum class Size : uint8_t { First, Second, Third, FirstTimesSecond, SecondTimesThird, None };
 
 struct AllocatorFunction {
@@ -52,6 +52,12 @@ struct AllocatorFunction {
     bool emulated = false; // the kernel emulates that instruction: the probe costs less
 };
 
+// The allocators that are looked for.
+enum class Reach : uint8_t {
+    All,
+    Linked // those that no preload gets in front of: in the executable, or with names of their own
+};
+
 class Target {
   public:
     // Throws AttachFailure where there is no such process or it may not be looked at.
@@ -63,7 +69,8 @@ class Target {
     bool update();
     // Whether any of the functions is still where it was found: else another program is executed now.
     [[nodiscard]] bool has(const std::vector<AllocatorFunction> &functions) const noexcept;
-    // Which of the functions has its probe at this address, wherever its file is mapped; their number: none.
+    // Number of the function that has its probe at this address, wherever its file is mapped; their count:
+    // none has.
     [[nodiscard]] size_t probed_at(uint64_t address,
                                    const std::vector<AllocatorFunction> &functions) const noexcept;
 
@@ -75,7 +82,10 @@ class Target {
 
     // The functions of the allocator that the process uses, each address once. Throws AttachFailure where no
     // file has any. `provider` becomes the path of the file that serves malloc.
-    std::vector<AllocatorFunction> functions(std::string &provider);
+    std::vector<AllocatorFunction> functions(std::string &provider, Reach reach);
+
+    // Whether there is any with Reach::Linked. Reads files that are mapped since the last call.
+    bool has_linked();
 
   private:
     [[nodiscard]] const MappedFile *file_at(uint64_t address) const noexcept;
@@ -83,14 +93,15 @@ class Target {
     const MappedFile *likely_provider();
     static bool leads_to_another(const AllocatorFunction &function,
                                  const std::vector<AllocatorFunction> &functions);
-    std::set<std::string> prefixes(const MappedFile &file);
-    void add_functions(const MappedFile &file, const std::string &prefix,
-                       std::vector<AllocatorFunction> &found);
+    [[nodiscard]] bool is_executable(const MappedFile &file) const;
+    const std::vector<OwnNames> &own_names(const MappedFile &file);
+    void add_functions(const MappedFile &file, const OwnNames &own, std::vector<AllocatorFunction> &found);
 
     pid_t process_;
     std::vector<Mapping> mappings_;
     std::vector<MappedFile> files_;
     Symbolizer symbols_;
+    std::map<std::string, std::vector<OwnNames>> own_; // by the file as it is opened
 };
 
 } // namespace reap::native

@@ -51,10 +51,11 @@ uint64_t nanoseconds(double seconds) { return static_cast<uint64_t>(seconds * 1e
 
 class Watch::Windows {
   public:
-    Windows(pid_t process, const ProbeCost &cost, bool python)
-        : process_(process), alive_(open_process(process)), target_(process),
-          functions_(target_.functions(provider_)), unwinder_(process), cost_(cost), python_(target_, python),
-          probes_(process, places_.of(functions_), python_.places()), waiting_(process) {
+    Windows(pid_t process, const ProbeCost &cost, bool python, Reach reach, std::string recorder)
+        : process_(process), reach_(reach), recorder_(std::move(recorder)), alive_(open_process(process)),
+          target_(process), functions_(target_.functions(provider_, reach)), unwinder_(process), cost_(cost),
+          python_(target_, python), probes_(process, places_.of(functions_), python_.places()),
+          waiting_(process) {
         if (clock_getcpuclockid(process, &cpu_clock_) != 0) throw AttachFailure("process", ESRCH);
         unwinder_.map(target_.files());
         if (!probes_.reads_python()) python_.refuse(REAP_UNKNOWN_KERNEL);
@@ -182,7 +183,8 @@ class Watch::Windows {
         return cost * 1e-9;
     }
 
-    // What nobody counts while they are removed is guessed from the calls of the window, by the CPU time.
+    // Calls that nobody counts while they are removed are guessed from the calls of the window, by the CPU
+    // time.
     void remove_probes(const Reading &end) {
         const double used = end.cpu - window_.begin.cpu;
         probes_.remove([&](size_t function) {
@@ -279,7 +281,7 @@ class Watch::Windows {
     void read_window() {
         try {
             if (target_.update()) {
-                executed_ = !target_.has(functions_);
+                executed_ = !target_.has(functions_) || has_others();
                 unwinder_.map(target_.files());
                 recording_->map(target_.files());
             }
@@ -291,6 +293,21 @@ class Watch::Windows {
                   [](const ProbeSample &a, const ProbeSample &b) { return a.time_ns < b.time_ns; });
         for (const ProbeSample &sample : drained_) read(sample);
         drained_.clear();
+    }
+
+    // Whether there are linked allocators that were not there when the watch began.
+    bool has_others() {
+        if (reach_ == Reach::All) return false;
+        std::string provider;
+        return target_.functions(provider, reach_).size() > functions_.size();
+    }
+
+    // Whether this is code of the recorder in the process, which counts the call itself.
+    [[nodiscard]] bool is_recorder(uint64_t address) const {
+        if (reach_ == Reach::All) return false;
+        return std::any_of(target_.files().begin(), target_.files().end(), [&](const MappedFile &file) {
+            return file.has(address) && file.path.ends_with('/' + recorder_);
+        });
     }
 
     void read(const ProbeSample &sample) {
@@ -306,7 +323,7 @@ class Watch::Windows {
             std::any_of(functions_.begin(), functions_.end(), [caller](const AllocatorFunction &each) {
                 return caller > each.begin && caller < each.end;
             });
-        if (inner) return;
+        if (inner || is_recorder(caller)) return;
         const Unwinder::Stack &stack = unwinder_.unwind(sample);
         if (!stack.whole || sample.python_cut != 0) ++recording_->summary().broken;
         SampledCall call;
@@ -405,6 +422,8 @@ class Watch::Windows {
     }
 
     pid_t process_;
+    Reach reach_;
+    std::string recorder_;
     WatchOptions options_;
     Descriptor alive_;
     std::string provider_;
@@ -435,8 +454,8 @@ class Watch::Windows {
     bool stopped_ = false;
 };
 
-Watch::Watch(pid_t process, const ProbeCost &cost, bool python)
-    : windows_(std::make_unique<Windows>(process, cost, python)) {}
+Watch::Watch(pid_t process, const ProbeCost &cost, bool python, Reach reach, const std::string &recorder)
+    : windows_(std::make_unique<Windows>(process, cost, python, reach, recorder)) {}
 Watch::~Watch() = default;
 pid_t Watch::process() const noexcept { return windows_->process(); }
 const std::string &Watch::provider() const noexcept { return windows_->provider(); }

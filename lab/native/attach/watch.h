@@ -10,6 +10,7 @@
 
 #include "attach/probe/cost.h"
 #include "attach/recording.h"
+#include "attach/target.h"
 
 namespace reap::native {
 
@@ -23,8 +24,9 @@ struct WatchOptions {
 
 class Watch {
   public:
-    // Sets the probes. `python`: stacks have the functions of a Python program. Throws AttachFailure.
-    Watch(pid_t process, const ProbeCost &cost, bool python);
+    // Sets the probes. `python`: stacks have the functions of a Python program. With Reach::Linked calls by a
+    // file of the name `recorder` are left to it. Throws AttachFailure.
+    Watch(pid_t process, const ProbeCost &cost, bool python, Reach reach, const std::string &recorder);
     ~Watch();
     Watch(const Watch &) = delete;
     Watch &operator=(const Watch &) = delete;

@@ -32,7 +32,7 @@ using Question = nb::typed<nb::callable, bool()>;
 
 Outcome attach_to(const std::string &path, int process, double seconds, const Action &create,
                   double most_overhead, bool python, const std::optional<Action> &execute,
-                  const std::optional<Question> &stopped) {
+                  const std::optional<Question> &stopped, const std::string &beside) {
     const auto creating = [&create] {
         const nb::gil_scoped_acquire held;
         create();
@@ -55,7 +55,7 @@ Outcome attach_to(const std::string &path, int process, double seconds, const Ac
     Outcome out;
     try {
         static_cast<Attached &>(out) =
-            attach(path, {process, seconds, most_overhead, python, creating, executing}, interrupted);
+            attach(path, {process, seconds, most_overhead, python, beside, creating, executing}, interrupted);
     } catch (const AttachFailure &failure) {
         out.failed_step = failure.step();
         out.number = failure.number();
@@ -97,14 +97,17 @@ void bind_attach(nb::module_ &m) {
         .def_ro("errno", &Outcome::number)
         .def_prop_ro("detail", text_of(&Outcome::detail), "Of the failed step: the file.");
     m.def("attach", &attach_to, "path"_a, "process"_a, "seconds"_a, "create"_a, "most_overhead"_a = 0.05,
-          "python"_a = true, "execute"_a = nb::none(), "stopped"_a = nb::none(),
+          "python"_a = true, "execute"_a = nb::none(), "stopped"_a = nb::none(), "beside"_a = "",
           "Watch the allocations of a running process and its descendants, in windows that cost each at most "
           "so much of its CPU time. `python` has stacks show the functions of Python programs. `create` "
           "makes the trace at the path, once nothing is refused. A process "
           "that waits to execute a program is released by `execute`, watched from its first instruction, and "
           "killed where that is refused. Ctrl-C ends the watching, and in any thread that `stopped` says so; "
           "it "
-          "is asked 50 times a second. Raises OSError where the trace cannot be written, and what "
+          "is asked 50 times a second. `beside` is the file name of a recorder that is in the processes, and "
+          "writes to the same trace: then calls of linked allocators alone are watched, which it cannot see, "
+          "as soon as a process has one, and a process whose watching is refused goes on. Raises OSError "
+          "where the trace cannot be written, and what "
           "`create` and `execute` raise.");
 }
 

@@ -21,6 +21,7 @@
 #include "reap_price.h"
 #include "reap_requests.h"
 #include "symbols/named.h"
+#include "symbols/own_names.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -243,6 +244,13 @@ void bind_files(nb::module_ &m) {
         "table"_a, "strings"_a, "names"_a,
         "Which of these functions a table of 64-bit symbols defines, with their values, and which it has "
         "undefined.");
+    m.def(
+        "own_names",
+        [](const nb::bytes &strings) { return own_names_among({strings.c_str(), strings.size()}); },
+        "strings"_a,
+        "(function, allocator) of the names in an ELF file's table of strings by which allocators with "
+        "functions "
+        "of their own allocate, under any prefix: jemalloc, mimalloc, tcmalloc, snmalloc, rpmalloc.");
 }
 
 } // namespace reap::native

@@ -49,7 +49,8 @@ void Appender::begin_image(const ImageInfo &image) {
     }
     head_ = {};
     head_.magic = REAP_BLOCK_MAGIC;
-    head_.kind = REAP_BLOCK_DEFINITIONS;
+    const unsigned beside = trace_.view() == View::Beside ? REAP_BLOCK_BESIDE : 0;
+    head_.kind = static_cast<uint16_t>(REAP_BLOCK_DEFINITIONS | beside);
     head_.flags = REAP_BLOCK_SEALED;
     head_.pid = image.pid;
     head_.process_start = image.process_start;

@@ -78,10 +78,8 @@ bool add_samples(Appender &out, const SampleTotals &samples) {
     return true;
 }
 
-} // namespace
-
-KeepOutcome keep_names(const std::string &path, const KeepOptions &options) {
-    BlockFile trace(path);
+KeepOutcome keep_names_of(const std::string &path, const KeepOptions &options, View view) {
+    BlockFile trace(path, view);
     KeepOutcome outcome;
     outcome.complete = is_complete(trace);
     if (!outcome.complete) return outcome;
@@ -115,6 +113,18 @@ KeepOutcome keep_names(const std::string &path, const KeepOptions &options) {
             add_samples(out, read_outside(trace, definitions, symbols, {options.recorder, {}, {}}).samples);
     if (added) out.publish();
     outcome.refused = files.refused();
+    return outcome;
+}
+
+} // namespace
+
+KeepOutcome keep_names(const std::string &path, const KeepOptions &options) {
+    KeepOutcome outcome = keep_names_of(path, options, View::Recorder);
+    if (BlockFile(path, View::Recorder).header().beside == 0) return outcome;
+    const KeepOutcome beside = keep_names_of(path, options, View::Beside);
+    outcome.addresses += beside.addresses;
+    outcome.kept += beside.kept;
+    outcome.refused.insert(outcome.refused.end(), beside.refused.begin(), beside.refused.end());
     return outcome;
 }
 

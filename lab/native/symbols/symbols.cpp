@@ -442,12 +442,9 @@ std::vector<std::pair<std::string, AddressRange>> Symbolizer::named(const std::s
     return found;
 }
 
-std::set<std::string> Symbolizer::ending_with(const std::string &path, std::string_view suffix) {
-    std::set<std::string> found;
-    for (const Files::Symbol &symbol : files_->symbols(path)) {
-        if (symbol.name.ends_with(suffix)) found.insert(symbol.name);
-    }
-    return found;
+void Symbolizer::each_function(const std::string &path,
+                               const std::function<void(const std::string &name)> &see) {
+    for (const Files::Symbol &symbol : files_->symbols(path)) see(symbol.name);
 }
 
 std::map<std::string, uint64_t> Symbolizer::objects(const std::string &path,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -47,7 +48,7 @@ class Symbolizer {
     // first; at least one frame, perhaps without a name. Each address is looked up once.
     const std::vector<SourceFrame> &resolve(const std::string &path, uint64_t address);
 
-    // What compiled the code at `address`, with its options where the compiler notes them (DW_AT_producer);
+    // The compiler of the code at `address`, with its options where it notes them (DW_AT_producer);
     // empty where no unit of DWARF says it.
     std::string producer(const std::string &path, uint64_t address);
 
@@ -84,8 +85,8 @@ class Symbolizer {
     std::vector<std::pair<std::string, AddressRange>> named(const std::string &path,
                                                             const std::vector<std::string> &names);
 
-    // The (mangled) names of the functions that the file defines and that end so.
-    std::set<std::string> ending_with(const std::string &path, std::string_view suffix);
+    // Calls `see` with the (mangled) name of each function that the file defines.
+    void each_function(const std::string &path, const std::function<void(const std::string &name)> &see);
 
     // The variables of these exact names that the file defines, and where they are.
     std::map<std::string, uint64_t> objects(const std::string &path, const std::vector<std::string> &names);

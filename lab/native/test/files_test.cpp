@@ -19,6 +19,7 @@
 #include "reap_requests.h"
 #include "scratch_file.h"
 #include "symbols/named.h"
+#include "symbols/own_names.h"
 
 namespace {
 
@@ -380,6 +381,33 @@ TEST(NamedSymbols, AreFunctionsDefinedAndWanted) {
     EXPECT_EQ(found.undefined, std::vector<std::string>{"free"});
     EXPECT_TRUE(named_symbols(bytes.substr(0, 23), strings, {"malloc"}).defined.empty());
     EXPECT_TRUE(named_symbols(bytes, "", {"malloc"}).defined.empty());
+}
+
+TEST(OwnNames, AreKnownUnderAnyPrefix) {
+    const std::pair<const char *, OwnNames> known[] = {
+        {"_rjem_malloc", {"jemalloc", "_rjem_"}},
+        {"je_arrow_mallocx", {"jemalloc", "je_arrow_"}},
+        {"app_je_malloc", {"jemalloc", "app_je_"}},
+        {"duckdb_mallocx", {"jemalloc", "duckdb_"}},
+        {"mallocx", {"jemalloc", ""}},
+        {"mi_malloc_aligned", {"mimalloc", "mi_"}},
+        {"app_mi_free", {"mimalloc", "app_mi_"}},
+        {"tc_malloc", {"tcmalloc", "tc_"}},
+        {"sn_rust_alloc", {"snmalloc", "sn_"}},
+        {"rpmalloc", {"rpmalloc", "rp"}},
+    };
+    for (const auto &[name, own] : known) EXPECT_EQ(own_names_of(name), own) << name;
+    for (const char *name :
+         {"malloc", "my_malloc", "node_malloc", "mi_version", "emi_malloc", "sn_", "free", ""})
+        EXPECT_EQ(own_names_of(name), std::nullopt) << name;
+}
+
+TEST(OwnNames, AmongStrings) {
+    const std::string strings("\0main\0_rjem_malloc\0mi_free\0cut", 30);
+    const std::vector<std::pair<std::string, std::string>> found = {{"_rjem_malloc", "jemalloc"},
+                                                                    {"mi_free", "mimalloc"}};
+    EXPECT_EQ(own_names_among(strings), found);
+    EXPECT_TRUE(own_names_among("").empty());
 }
 
 } // namespace

@@ -22,7 +22,7 @@ double rate_of(const reap_file_header &header) {
 
 } // namespace
 
-BlockFile::BlockFile(const std::string &path) : path_(path), file_(path) {
+BlockFile::BlockFile(const std::string &path, View view) : path_(path), view_(view), file_(path) {
     if (file_.size() == 0) throw BadTrace("it is empty");
     read_header();
     if (header_.version < REAP_TRACE_OLDEST || header_.version > REAP_TRACE_VERSION) {
@@ -42,9 +42,25 @@ void BlockFile::read_header() {
     if (file_.read_at(&header_, sizeof header_, 0) != sizeof header_ || header_.magic != REAP_TRACE_MAGIC) {
         throw BadTrace("it is not a recording made by reap");
     }
+    if (view_ == View::Beside) show_beside();
     ticks_per_second_ = rate_of(header_);
     began_unix_ns_ = header_.start_unix_ns;
-    find_part();
+    if (view_ != View::Beside) find_part();
+}
+
+// What a recording from outside alone would say.
+void BlockFile::show_beside() {
+    header_.attached = header_.beside;
+    header_.depth = REAP_DEPTH_TRIAGE;
+    header_.clock = REAP_CLOCK_MONOTONIC_NS;
+    header_.ticks_per_second = 1'000'000'000;
+    header_.start_ticks = header_.start_monotonic_ns;
+    header_.end_ticks = header_.end_monotonic_ns;
+    header_.sampler = REAP_SAMPLER_NONE;
+    header_.period_bytes = 0;
+    header_.deepbind = 0;
+    header_.part = {};
+    header_.exact = {};
 }
 
 void BlockFile::find_part() {
@@ -127,8 +143,13 @@ void BlockFile::look_at(const Place &place) {
     add_block(block);
 }
 
-void BlockFile::add_block(const BlockInfo &block) {
-    const bool known = block.head.kind >= REAP_BLOCK_EVENTS && block.head.kind <= REAP_BLOCK_REQUESTS;
+void BlockFile::add_block(BlockInfo block) {
+    const unsigned kind = block.head.kind & ~REAP_BLOCK_BESIDE;
+    const bool beside = kind != block.head.kind;
+    const bool known = kind >= REAP_BLOCK_EVENTS && kind <= REAP_BLOCK_REQUESTS &&
+                       (!beside || header_.beside != 0 || view_ == View::Beside);
+    if (known && view_ != View::All && beside != (view_ == View::Beside)) return;
+    if (view_ != View::All) block.head.kind = static_cast<uint16_t>(kind);
     if (known && block.head.magic == REAP_BLOCK_MAGIC && block.head.committed <= block.room &&
         block.head.thread <= kMostThreads) {
         blocks_.push_back(block);
@@ -165,9 +186,11 @@ void BlockFile::update(const std::unordered_set<uint32_t> &ended) {
 bool BlockFile::read_again(BlockInfo &block) {
     reap_block_header head;
     const reap_block_header &had = block.head;
-    if (file_.read_at(&head, sizeof head, block.offset) == sizeof head && head.magic == had.magic &&
-        head.kind == had.kind && head.image == had.image && head.thread == had.thread &&
-        head.sequence == had.sequence && head.committed >= had.committed && head.committed <= block.room) {
+    const size_t read = file_.read_at(&head, sizeof head, block.offset);
+    if (view_ == View::Beside) head.kind = static_cast<uint16_t>(head.kind & ~REAP_BLOCK_BESIDE);
+    if (read == sizeof head && head.magic == had.magic && head.kind == had.kind && head.image == had.image &&
+        head.thread == had.thread && head.sequence == had.sequence && head.committed >= had.committed &&
+        head.committed <= block.room) {
         block.head = head;
         return true;
     }

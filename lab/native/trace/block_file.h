@@ -35,6 +35,13 @@ struct Damage {
     uint64_t malformed = 0; // records that make no sense; the rest of their block is passed over
 };
 
+// Which blocks of a trace are read, where some are from outside beside the recorder's.
+enum class View : uint8_t {
+    Recorder, // all others
+    Beside,   // these alone, as if it were a trace from outside
+    All       // all, with the kind as the file has it: to complete the file
+};
+
 // The part of the run that a trace is of, in ticks: both are in it.
 struct RunPart {
     uint64_t begin = 0;
@@ -48,8 +55,9 @@ class BlockFile {
   public:
     // Opens a trace, which may be compressed, and reads the heads of its blocks. A short one comes before the
     // block that it is within. Throws std::system_error when it cannot be read, BadTrace when it is no trace.
-    explicit BlockFile(const std::string &path);
+    explicit BlockFile(const std::string &path, View view = View::Recorder);
 
+    [[nodiscard]] View view() const noexcept { return view_; }
     // Where a trace is of a part of the run, its start is that of the part, and its end no later.
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
     [[nodiscard]] const RunPart &part() const noexcept { return part_; }
@@ -104,13 +112,15 @@ class BlockFile {
 
     void read_header();
     void find_part();
+    void show_beside();
     void scan();
     void look_at(const Place &place);
-    void add_block(const BlockInfo &block);
+    void add_block(BlockInfo block);
     bool read_again(BlockInfo &block);
     bool was_dropped(const BlockInfo &block);
 
     std::string path_;
+    View view_;
     ZstdFile file_;
     reap_file_header header_{};
     RunPart part_;

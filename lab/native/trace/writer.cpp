@@ -189,7 +189,7 @@ void set_part(const std::string &path, const PartOptions &options) {
 uint64_t finish_trace(const std::string &path, bool running) {
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (file.get() < 0) fail(path);
-    BlockFile blocks(path);
+    BlockFile blocks(path, View::All);
     if (blocks.compressed()) return 0; // it was finished before
     std::map<std::pair<uint32_t, uint64_t>, bool> writers;
     uint64_t open = running ? 1 : 0;

@@ -1,31 +1,16 @@
 """Allocators with functions of their own, such as `mallocx`: who defines them, and who calls them."""
 
 import functools
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
 
 from reap import native
 from reap.allocators import elf
 from reap.base.records import Record
 
-_FAMILIES = {
-    "jemalloc": (b"allocx", b"je_", b"rjem_", rb"\w*(?:malloc|ralloc)x|\w*(?:je|rjem)_(?:\w+_)?malloc"),
-    "mimalloc": (
-        b"mi_malloc",
-        b"mi_heap_malloc",
-        b"mi_free",
-        rb"(?:\w+_)?mi_(?:malloc|malloc_aligned|heap_malloc|free)",
-    ),
-    "tcmalloc": (b"tc_malloc", rb"tc_malloc"),
-    "snmalloc": (b"sn_", rb"sn_(?:rust_)?(?:malloc|alloc)"),
-    "rpmalloc": (b"rpmalloc", rb"rpmalloc"),
-}
-"""Functions that allocate, by any prefix that a build gives them: what each contains, and a pattern."""
 _SAYS = {"jemalloc": b"<jemalloc>: ", "mimalloc": b"mimalloc: "}
 """What an allocator prints. Functions of another may have its names, and its own may have been stripped."""
 
@@ -80,10 +65,9 @@ def _of_file(file: BinaryIO) -> OwnFunctions:
     if "mimalloc" in there and _defines(parsed, CPYTHON):
         there.discard("mimalloc")
     found = OwnFunctions(printed=sorted({*there, *also}))
-    for section in parsed.iter_sections():
-        # Others have the names of all that a program defines, which takes a second for a compiler's.
-        if isinstance(section, SymbolTableSection) and (there or section.name == ".dynsym"):
-            _add(found, section)
+    # The table that is not dynamic has all that a program defines, which takes a second for a compiler's.
+    for table in elf.symbol_tables(parsed, dynamic=not there):
+        _add(found, table)
     for allocator in _SAYS:
         if allocator not in there:
             found.defined.pop(allocator, None)
@@ -93,24 +77,17 @@ def _of_file(file: BinaryIO) -> OwnFunctions:
 
 
 def _defines(parsed: ELFFile, function: str) -> bool:
-    section = parsed.get_section_by_name(".dynsym")
-    if not isinstance(section, SymbolTableSection):
-        return False
-    defined, _ = native.named_symbols(bytes(section.data()), bytes(section.stringtable.data()), [function])
-    return bool(defined)
+    return any(table.functions([function])[0] for table in elf.symbol_tables(parsed, dynamic=True))
 
 
-def _add(found: OwnFunctions, section: SymbolTableSection) -> None:
-    strings = bytes(section.stringtable.data())
-    for allocator, (*parts, pattern) in _FAMILIES.items():
-        names = {name for part in parts for name in containing(strings, part)}
-        asked = sorted(name.decode() for name in names if re.fullmatch(pattern, name))
-        if not asked:
-            continue
-        defined, wanted = native.named_symbols(bytes(section.data()), strings, asked)
-        for known, names_here in ((found.defined, defined), (found.wanted, wanted)):
-            if names_here:
-                known.setdefault(allocator, min(names_here, key=_plainness))
+def _add(found: OwnFunctions, table: elf.SymbolTable) -> None:
+    named = native.own_names(table.strings)
+    defined, wanted = table.functions(name for name, _ in named)
+    for known, names_here in ((found.defined, defined), (found.wanted, wanted)):
+        for allocator in sorted({allocator for _, allocator in named}):
+            names = [name for name, whose in named if whose == allocator and name in names_here]
+            if names:
+                known.setdefault(allocator, min(names, key=_plainness))
 
 
 def containing(strings: bytes, part: bytes) -> Iterator[bytes]:

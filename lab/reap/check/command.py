@@ -129,7 +129,7 @@ def _checked(asked: "Asked", path: Path, stdin: str) -> int:
     from reap.check.run import run
     from reap.commandline import reporting
     from reap.launch import program as programs
-    from reap.recording.record import LostError
+    from reap.recording.record import LostError, told
 
     reporting.refuse_existing(asked.json, asked.html, asked.junit, asked.output, force=asked.force)
     reporting.require_file(asked.output)
@@ -152,6 +152,8 @@ def _checked(asked: "Asked", path: Path, stdin: str) -> int:
     status = reporting.say_end(found.command[0], outcome, asked.timeout)
     if outcome.timed_out:
         reporting.say_hang(_launch(asked, found.command, found.path, stdin), "record")
+    for said in told(outcome, asked.output):
+        click.echo(f"note: {said}", err=True)
     result = _result(asked, found.command, runs, outcome, status, lost)
     _write(asked, result, path)
     _tell(asked, result)

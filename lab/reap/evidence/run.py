@@ -37,6 +37,7 @@ from reap.recording import clock, watch
 from reap.recording import read as traces
 from reap.recording.analyse.growth import growth
 from reap.recording.analyse.profile import profile as analyse
+from reap.recording.record import told
 from reap.recording.records import Profile, Share
 from reap.rss import watch as residence
 
@@ -118,6 +119,8 @@ def measure(
         if refused := refusals.find(launch, outcome, counting.outcome, start):
             counting = None
             notes[-1] = f"its allocations were not counted: {refused.why}"
+        else:
+            notes += told(counting.outcome)
     files = [
         *ALLOCATOR_FILES,
         *(library.names(launch.allocator) if launch.allocator else []),

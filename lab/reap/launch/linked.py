@@ -23,7 +23,8 @@ PRIVATE_NAMES = {
     "rpmalloc": "rpmalloc",
 }
 """Functions by which an allocator that was linked in gives itself away."""
-_UNKNOWN = "unknown"
+UNKNOWN = "unknown"
+"""Name of a malloc that has no known allocator's functions."""
 
 
 class Allocator(Record):
@@ -70,5 +71,5 @@ def _find(path: str, program: bool, changed: int, size: int) -> list[Allocator]:
         for name in sorted({*named, *printed})
     ]
     if not found and program and MALLOC in facts.defines:
-        found = [Allocator(name=_UNKNOWN, how="symbols", seen=facts.all_symbols)]
+        found = [Allocator(name=UNKNOWN, how="symbols", seen=facts.all_symbols)]
     return found

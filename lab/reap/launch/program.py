@@ -332,15 +332,17 @@ def _notes(image: Path, facts: elf.Elf, aside: redirect.Redirect | None) -> list
 
 def _mallocs(image: Path, facts: elf.Elf, aside: redirect.Redirect | None) -> list[str]:
     if aside is not None:
-        said = f"{image.name} has {aside.allocator} linked in: what it allocates there is not recorded"
+        said = f"{image.name} has {aside.allocator} linked in: what it allocates there passes no preload"
         return [f"{said}, and another allocator takes its place by a jump from each of its functions"]
     hidden = sorted({PRIVATE_NAMES[name] for name in facts.defines if name in PRIVATE_NAMES})
     if hidden:
-        return [f"{image.name} has {' and '.join(hidden)} linked in; what it allocates there is out of reach"]
+        return [
+            f"{image.name} has {' and '.join(hidden)} linked in; what it allocates there passes no preload"
+        ]
     if MALLOC in facts.exports:
         return [f"{image.name} brings its own malloc, which a preload cannot replace"]
     if MALLOC in facts.defines and facts.interpreter:
-        return [f"{image.name} has a malloc of its own for itself; what it allocates there is out of reach"]
+        return [f"{image.name} has a malloc of its own for itself; what it allocates there passes no preload"]
     return []
 
 

@@ -50,6 +50,8 @@ class Launch(Record):
     """What it gets a view of for itself."""
     options: list[str] = []
     """Further options of the launcher."""
+    passed: list[int] = []
+    """Descriptors that these options name."""
 
 
 class RequestTimes(Record):
@@ -174,6 +176,8 @@ class Outcome(Record):
     """Under a preload that measures the price of allocation; else None."""
     still_running: list[str] = []
     """Of a recorded program: processes that it started and that run on after it, as `name (pid N)`."""
+    linked: str = ""
+    """Of a recorded program: how calls of an allocator that is linked into it were watched, a clause."""
     nameless: str = ""
     """Of a recorded program: why the recording could not keep the names of functions; empty where it did."""
     failure: str = ""

@@ -250,7 +250,7 @@ def started(
         try:
             process = subprocess.Popen(
                 [command[0], "--result-fd", str(sending), *command[1:]],
-                pass_fds=[sending, *passed, *_inherited()],
+                pass_fds=[sending, *passed, *launch.passed, *_inherited()],
                 cwd=launch.directory or None,
                 process_group=0 if apart else None,
                 stdout=output[0] if output else None,

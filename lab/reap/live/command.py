@@ -144,6 +144,8 @@ def live(
         watch = _viewed if viewed else _plainly
         outcome = watch(record, path, Path(name), interval, seconds)
     status = reporting.say_end(launch.argv[0], outcome, timeout)
+    for said in recording.told(outcome, output):
+        click.echo(f"note: {said}", err=True)
     if output is None:
         reporting.say_next(["reap", "record", "--", *words])
     else:

@@ -117,6 +117,10 @@ def record(
     triage slows it down by a few percent at most, and the file stays small. --depth full writes every
     allocation and free with its stack, at a few tenths of a microsecond and about 8 bytes each.
 
+    Children get the recorder also where their environment drops it; with REAP_KEEP_ENVIRONMENT=1 environments
+    stay as they are. As root, or with CAP_PERFMON and CAP_BPF, calls of an allocator that is linked into CMD
+    are estimated by uprobes beside that, at about 2 % of its CPU time.
+
     The file can be read at any time, even if the program crashes. Exits with CMD's own status.
 
     --start-at and --stop-at record a part of the run. A block that was allocated before it is not in the
@@ -208,12 +212,8 @@ def record(
     if unreached := recording.unreached(path, limits):
         click.echo(f"note: {unreached}", err=True)
     reporting.say_written("the recording", path)
-    if outcome.nameless:
-        click.echo(
-            f"note: the recording has no names of functions ({outcome.nameless}): keep the program's files "
-            f"as they are until reap show --resolve {shlex.quote(str(path))} has kept them",
-            err=True,
-        )
+    for said in recording.told(outcome, path):
+        click.echo(f"note: {said}", err=True)
     if outcome.still_running:
         who = ", ".join(outcome.still_running)
         click.echo(f"note: still running, and still recorded into it: {printable(who)}", err=True)

@@ -12,7 +12,7 @@ from reap.base.files import native_name
 from reap.launch import held
 from reap.launch.process import attach as processes
 from reap.launch.records import Launch, Outcome
-from reap.recording import record
+from reap.recording import record, refusal
 
 MOST_OVERHEAD = 0.05
 """Of the CPU time of the process."""
@@ -155,32 +155,16 @@ def _watch(
 
 def _refused(what: str, command: str, instead: str, outcome: native.AttachOutcome) -> ReapError:
     """What cannot be watched by this command, why, and what to do instead."""
-    number = outcome.errno
-    if outcome.failed_step == "process" and number == errno.ESRCH:
+    if outcome.failed_step == "process" and outcome.errno == errno.ESRCH:
         return ReapError(
             f"{what} cannot be watched: it has ended, or is a thread of the kernel",
             "name a program's process: pgrep NAME",
             ExitCode.NOT_FOUND,
         )
-    if number in (errno.EPERM, errno.EACCES):
+    if refusal.is_denied(outcome):
         return ReapError(
-            f"{what} cannot be watched: {_DENIED[outcome.failed_step]}",
+            f"{what} cannot be watched: {refusal.why(outcome)}",
             f"sudo {command}, or {instead}",
             ExitCode.NOT_EXECUTABLE,
         )
-    why = {
-        "symbols": f"no allocation function was found in {outcome.detail} or its libraries: it is stripped, "
-        "or has an allocator that is not known",
-        "uprobes": "the kernel has no uprobes (/sys/bus/event_source/devices/uprobe is missing)",
-        "bpf": f"the kernel does not take the program of the probes: {os.strerror(number)}",
-        "perf": f"the kernel does not set a probe: {os.strerror(number)}",
-    }.get(outcome.failed_step, os.strerror(number))
-    return ReapError(f"{what} cannot be watched: {why}", instead, ExitCode.NOT_EXECUTABLE)
-
-
-_DENIED = {
-    "process": "it belongs to another user, or may not be looked at",
-    "perf": "uprobes are for root, or for CAP_PERFMON (perf_event_open was refused)",
-    "bpf": "the programs of probes are for root, or for CAP_BPF with CAP_PERFMON (bpf was refused)",
-}
-"""By step, where rights are missing. A container refuses both calls to root, too, unless it is privileged."""
+    return ReapError(f"{what} cannot be watched: {refusal.why(outcome)}", instead, ExitCode.NOT_EXECUTABLE)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import shlex
 import stat
 import tempfile
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from reap.launch import native_files, spawn
 from reap.launch.host import sampling
 from reap.launch.process.running import with_variable
 from reap.launch.records import Launch, Outcome
-from reap.recording import clock
+from reap.recording import beside, clock
 from reap.recording.part import Limits, unreached_at
 
 Depth = Literal["triage", "full"]
@@ -68,7 +69,8 @@ def record(
     functions in place of the interpreter's calls. From `max_bytes` on no events are written, and counters go
     on. `compress` compresses the file when nothing more can come. `labels` are kept in it. `limits` say which
     part of the run is recorded. `names` is as in `finish`: a recording that is read at once, and for its
-    numbers alone, needs none. `start` runs the program to its end. Throws ReapError if the file exists
+    numbers alone, needs none; with them, calls of an allocator that is linked into the program are watched
+    beside, where `beside` can. `start` runs the program to its end. Throws ReapError if the file exists
     (without `force`) or cannot be made, LostError if it cannot be completed, and what `start` throws.
     """
     trace = native_name(path.absolute())
@@ -107,17 +109,21 @@ def record(
                 *(("--held-files", folder) if names else ()),
             ],
         )
+        whole = names and not limits
+        watching = beside.watching(recorded, path, python=python)
         try:
-            outcome = start(recorded)
+            with watching if whole else contextlib.nullcontext(beside.Watched(recorded)) as watched:
+                outcome = start(watched.launch)
         except BaseException:
             with contextlib.suppress(ReapError):
                 finish(path, names=names, held=_held_in(Path(folder)))
             raise
         # One that is captured leaves none: the launcher ends them.
         running = [] if launch.capture else with_variable(native.SOCKET_ENV, socket)
-        outcome = replace(outcome, still_running=running)
+        outcome = replace(outcome, still_running=running, linked=watched.note())
         try:
-            left, nameless = finish(path, running=bool(running), names=names, held=_held_in(Path(folder)))
+            held = [*_held_in(Path(folder)), *watched.held]
+            left, nameless = finish(path, running=bool(running), names=names, held=held)
             outcome = replace(outcome, nameless=nameless)
         except ReapError as error:
             raise LostError(error, outcome) from error
@@ -131,6 +137,20 @@ def record(
         )
         raise LostError(cause, outcome) from error
     return outcome
+
+
+def told(outcome: Outcome, path: Path | None = None) -> list[str]:
+    """What is to be known of a recording that was just made, a clause each, the same for every verb.
+
+    `path` is its file where the user keeps it.
+    """
+    said = [outcome.linked] if outcome.linked else []
+    if outcome.nameless:
+        nameless = f"the recording has no names of functions ({outcome.nameless})"
+        later = f"reap show --resolve {shlex.quote(str(path))}"
+        keep = f": keep the program's files as they are until {later} has kept them" if path else ""
+        said.append(nameless + keep)
+    return said
 
 
 def _held_in(folder: Path) -> list[tuple[str, str]]:

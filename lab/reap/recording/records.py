@@ -224,7 +224,27 @@ class UnrecordedAllocator(Record):
     allocator: str
     """The allocator's name, such as `jemalloc`."""
     function: str
-    """One of the functions, such as `_rjem_malloc`."""
+    """One of the functions, such as `_rjem_malloc`; empty where the file does not name them."""
+    watched: bool = False
+    """Whether its calls were watched by uprobes instead: see `Linked`."""
+
+
+class Linked(Record):
+    """Calls of allocators that are linked into files of the program, watched by uprobes beside the recorder.
+
+    All figures are estimates, and in no other figure of the profile.
+    """
+
+    objects: int
+    bytes: int
+    samples: int
+    attached: Attached
+    sites: list[Site]
+    """By bytes, largest first."""
+    calls: dict[str, int]
+    """By function, as `malloc` for `_rjem_malloc`."""
+    notes: list[str]
+    """What a reader must know."""
 
 
 class Unrecorded(Record):
@@ -293,7 +313,9 @@ class Profile(Record):
     labels: dict[str, str] = {}
     """As `reap record --label` was given them."""
     unrecorded_allocators: list[UnrecordedAllocator] = []
-    """What no figure of this recording covers, because its calls do not reach the recorder."""
+    """Allocators whose calls do not reach the recorder: no figure but those of `linked` covers them."""
+    linked: Linked | None = None
+    """None where nothing was watched beside the recorder."""
     grew: Estimate | None = None
     """Bytes by which what stayed in use rose in the second half, as of a site."""
     patterns: list[Pattern] = []

@@ -24,6 +24,7 @@ from reap.show.words import (
     coverage_rows,
     estimate,
     lifetime_label,
+    linked_profile,
     pattern,
     request_rows,
     share_of_all,
@@ -53,6 +54,7 @@ def render(console: Console, profile: Profile, *, callers: bool = False) -> None
     _lifetimes(console, profile)
     _memory(console, profile)
     _sites(console, profile, callers=callers)
+    _linked(console, profile, callers=callers)
     _patterns(console, profile)
     _calls(console, profile)
     _requests(console, profile)
@@ -225,6 +227,16 @@ def _sites(console: Console, profile: Profile, *, callers: bool) -> None:
             where,
         )
     console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _linked(console: Console, profile: Profile, *, callers: bool) -> None:
+    shown = linked_profile(profile)
+    if shown is None or shown.attached is None:
+        return
+    heading(console, "Linked allocators", "watched by uprobes: estimates, and in no other figure")
+    pairs(console, attached_rows(shown, shown.attached))
+    _sites(console, shown, callers=callers)
+    notes(console, shown.notes)
 
 
 def _patterns(console: Console, profile: Profile) -> None:

@@ -49,10 +49,13 @@ class ProfileView:
     latencies: list[list[str]]
     calls: list[tuple[str, str]]
     processes: list[list[str]]
+    linked: "ProfileView | None"
+    """Calls of linked allocators, of which tiles and sites are shown."""
 
 
 def view(profile: Profile) -> ProfileView:
     """The section's words and figures."""
+    linked = words.linked_profile(profile)
     return ProfileView(
         full=profile.depth == "full",
         attached=profile.attached is not None,
@@ -67,6 +70,7 @@ def view(profile: Profile) -> ProfileView:
         latencies=_latencies(profile),
         calls=_calls(profile),
         processes=[_process(process) for process in profile.processes],
+        linked=view(linked) if linked else None,
     )
 
 

@@ -1,5 +1,7 @@
 """Labels and figures of a profile, the same on a terminal and on the page."""
 
+from msgspec.structs import replace
+
 from reap.answer import labels
 from reap.base import units
 from reap.base.records import Estimate
@@ -63,6 +65,30 @@ def attached_rows(profile: Profile, attached: Attached) -> list[tuple[str, str]]
         ("Overhead", f"{units.percent(attached.overhead)} of its CPU time"),
         ("Cores it used", cores),
     ]
+
+
+def linked_profile(profile: Profile) -> Profile | None:
+    """Calls of linked allocators as a profile of their own; None where none were watched."""
+    linked = profile.linked
+    if linked is None:
+        return None
+    totals = replace(
+        profile.totals,
+        total_objects=linked.objects,
+        average_size=linked.bytes / linked.objects if linked.objects else 0.0,
+        total_bytes=linked.bytes,
+    )
+    return replace(
+        profile,
+        depth="triage",
+        totals=totals,
+        attached=linked.attached,
+        samples=linked.samples,
+        sites=linked.sites,
+        calls=linked.calls,
+        notes=linked.notes,
+        linked=None,
+    )
 
 
 def coverage_rows(profile: Profile) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ _MUCH_RESIDENT = 16 << 20
 """Below this, code and libraries are a good part of what is resident."""
 _SMALL_PART = 0.4
 _FEW_STACKS = 0.001
+_FEW_WINDOWS = 5
 _FEW_FREES = 100
 """As many may be of blocks from before the recorder."""
 
@@ -130,6 +131,9 @@ def _attached(header: native.Header) -> list[str]:
     first = "all figures are estimates from windows of time, and lifetimes and what is in use are not known"
     whom = "by uprobes from its start" if header.from_start else "from a running process"
     said = [f"Recorded {whom}: {first}."]
+    if 0 < seen.windows < _FEW_WINDOWS and seen.window_ns < seen.watched_ns / 2:
+        when = f"in {units.number(seen.windows, 'window')}, {units.percent(seen.window_ns / seen.watched_ns)}"
+        said.append(f"Calls were seen {when} of the time: sites and sizes are of that part of the run.")
     if seen.slowed:
         most = (
             f"In {seen.slowed} of {seen.windows} windows the probes took nine tenths of the CPU time or more"

@@ -21,6 +21,7 @@ from reap.recording.records import (
     Attached,
     Latency,
     LifetimeBin,
+    Linked,
     Part,
     PerRequest,
     PhaseRequests,
@@ -55,10 +56,16 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
     objects = sum(image.objects for image in images)
     size = sum(image.bytes for image in images)
     stacks = recording.stacks(_MOST_STACKS)
+    beside = recording.beside()
     own = (
         []
         if header.attached
-        else unrecorded(_modules(recording, stacks), {image.provider for image in images}, _own(recording))
+        else unrecorded(
+            _modules(recording, stacks),
+            {image.provider for image in images},
+            _own(recording),
+            _watched(beside),
+        )
     )
     too_few = depth == "triage" and not header.attached and whole.samples < ENOUGH_SAMPLES
     width, moments = recording.timeline()
@@ -93,6 +100,7 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         coverage=coverage(recording, notes.cut(recording)),
         labels=dict(recording.labels()),
         unrecorded_allocators=own,
+        linked=_linked(profile(beside, [])) if beside and beside.images() else None,
         grew=grew,
         notes=notes.notes(recording, depth, own),
     )
@@ -110,6 +118,26 @@ def _modules(recording: native.Recording, stacks: list[Stack]) -> set[str]:
     others = {path for path, _ in own} if any(bits for _, bits in own) else set()
     called = {frame[0] for image, number, *_ in stacks for frame in recording.frames(image, number)}
     return {*called, *others, *(image.executable for image in recording.images())}
+
+
+def _watched(beside: native.Recording | None) -> set[str]:
+    """The files of processes that were watched beside the recorder."""
+    return {path for path, *_ in beside.modules()} if beside else set()
+
+
+def _linked(seen: Profile) -> Linked | None:
+    """The part of a profile from outside that is shown beside that of a recorder."""
+    if seen.attached is None:
+        return None
+    return Linked(
+        objects=seen.totals.total_objects,
+        bytes=seen.totals.total_bytes,
+        samples=seen.samples,
+        attached=seen.attached,
+        sites=seen.sites,
+        calls=seen.calls,
+        notes=seen.notes,
+    )
 
 
 def _own(recording: native.Recording) -> list[tuple[str, int]]:

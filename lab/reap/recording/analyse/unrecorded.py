@@ -1,25 +1,27 @@
 """Allocators whose calls a recording does not have, because they have functions of their own."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from reap import native
 from reap.allocators import own_functions
 from reap.recording.records import UnrecordedAllocator
 
 _BITS = {"jemalloc": native.OWN_JEMALLOC, "mimalloc": native.OWN_MIMALLOC}
-_PROBED = ("je_", "_rjem_", "mi_")
-"""How functions begin that `reap record --via uprobe` and `--pid` find by name."""
 
 
 def unrecorded(
-    modules: Iterable[str], providers: Iterable[str], recorded: Iterable[tuple[str, int]] = ()
+    modules: Iterable[str],
+    providers: Iterable[str],
+    recorded: Iterable[tuple[str, int]] = (),
+    watched: Collection[str] = (),
 ) -> list[UnrecordedAllocator]:
     """The allocators in `modules`, files of the recorded program, whose calls were not recorded.
 
     `providers` are the files that serve malloc: what they define counts only if another file calls it.
     `recorded` are the files that call or define functions that were recorded, each with the sum of the
-    allocators' bits (see `native.Recording.modules`). Files that are gone say nothing. Takes some
-    milliseconds for each file.
+    allocators' bits (see `native.Recording.modules`). `watched` are files whose calls were watched from
+    outside, as far as their functions have names. Files that are gone say nothing. Takes some milliseconds
+    for each file.
     """
     bits: dict[str, int] = {}
     for path, each_bits in recorded:  # in every process that loaded the file
@@ -27,7 +29,9 @@ def unrecorded(
     serving = {path for path in providers if path}
     files = {path: own_functions.read(path) for path in sorted({*modules, *serving}) if path.startswith("/")}
     found = [
-        UnrecordedAllocator(module=path, allocator=allocator, function=function)
+        UnrecordedAllocator(
+            module=path, allocator=allocator, function=function, watched=bool(function) and path in watched
+        )
         for path, own in files.items()
         if path not in serving
         for allocator, function in own.defined.items()
@@ -53,5 +57,11 @@ def note(each: UnrecordedAllocator) -> str:
     name = each.module.rpartition("/")[2]
     by = f" ({each.function})" if each.function else ""
     figures = "no count, site, leak or most in use has their blocks; no limit of a check covers them"
-    instead = " `reap record --via uprobe` estimates them." if each.function.startswith(_PROBED) else ""
+    if each.watched:
+        figures = (
+            "estimated by uprobes (*Linked allocators*), and in no other figure; nothing is known of leaks"
+        )
+        more = "and most in use, and no limit of a check covers them"
+        return f"Calls of {each.allocator}'s own functions in {name}{by} are {figures} {more}."
+    instead = " As root `reap record` estimates them by uprobes." if each.function else ""
     return f"Calls of {each.allocator}'s own functions in {name}{by} are not recorded: {figures}.{instead}"

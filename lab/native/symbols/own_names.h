@@ -1,0 +1,33 @@
+// Allocators with names of their own for malloc and its like, such as `_rjem_malloc`: by any prefix that a
+// build gives them.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "symbols/symbols.h"
+
+namespace reap::native {
+
+struct OwnNames {
+    std::string allocator; // jemalloc, mimalloc, tcmalloc, snmalloc or rpmalloc
+    std::string prefix; // in front of "malloc" and its like; may be empty of jemalloc, which has mallocx, too
+
+    friend auto operator<=>(const OwnNames &, const OwnNames &) = default;
+};
+
+// Whose function that allocates this name is; nothing where it is no allocator's own. One that only looks
+// like it, such as `my_je_malloc`, is taken for one.
+std::optional<OwnNames> own_names_of(std::string_view function);
+
+// The names in a table of strings, as the file has it, that are such functions', each with its allocator.
+std::vector<std::pair<std::string, std::string>> own_names_among(std::string_view strings);
+
+// Those of the functions that a file defines. Empty without symbols.
+std::vector<OwnNames> own_names_in(Symbolizer &symbols, const std::string &path);
+
+} // namespace reap::native
