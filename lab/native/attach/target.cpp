@@ -166,7 +166,7 @@ bool Target::update() {
     for (Mapping &mapping : mappings_) {
         if (!mapping.executable) continue;
         mapping.opened = openable(process_, mapping);
-        const uint64_t address = symbols_.address_at(mapping.opened, mapping.offset);
+        const uint64_t address = symbols_.code_mapped_at(mapping.opened, mapping.offset);
         files_.push_back({mapping.path, mapping.opened, mapping.start, mapping.end, mapping.offset,
                           mapping.start - address, symbols_.build_id(mapping.opened)});
     }

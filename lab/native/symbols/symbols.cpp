@@ -98,6 +98,7 @@ struct Symbolizer::Files {
         uint64_t offset;
         uint64_t address;
         uint64_t size;
+        bool is_code;
     };
     struct File {
         Dwfl *dwfl = nullptr;
@@ -180,7 +181,8 @@ struct Symbolizer::Files {
         for (size_t i = 0; i < count; ++i) {
             GElf_Phdr header;
             if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr && header.p_type == PT_LOAD)
-                held.segments.push_back({header.p_offset, header.p_vaddr, header.p_filesz});
+                held.segments.push_back(
+                    {header.p_offset, header.p_vaddr, header.p_filesz, (header.p_flags & PF_X) != 0});
         }
         return held.segments;
     }
@@ -407,6 +409,16 @@ uint64_t Symbolizer::address_at(const std::string &path, uint64_t offset) {
             return segment.address + (offset - segment.offset);
     }
     return offset;
+}
+
+uint64_t Symbolizer::code_mapped_at(const std::string &path, uint64_t offset) {
+    constexpr uint64_t page = 4096;
+    for (const Files::Segment &segment : files_->segments(path)) {
+        const uint64_t begin = segment.offset / page * page;
+        if (segment.is_code && offset >= begin && offset - begin < segment.offset - begin + segment.size)
+            return segment.address - segment.offset + offset;
+    }
+    return address_at(path, offset);
 }
 
 uint64_t Symbolizer::offset_at(const std::string &path, uint64_t address) {

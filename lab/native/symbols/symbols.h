@@ -72,6 +72,10 @@ class Symbolizer {
     // The address (as symbols have it) of a byte at this offset in the file.
     uint64_t address_at(const std::string &path, uint64_t offset);
 
+    // The same for the begin of a mapping of code: its first page may have the end of another segment, too,
+    // as in files linked by lld.
+    uint64_t code_mapped_at(const std::string &path, uint64_t offset);
+
     // And back: the offset in the file of a byte at this address; the same number where no segment has it.
     uint64_t offset_at(const std::string &path, uint64_t address);
 

@@ -42,6 +42,18 @@ def test_dynamic_and_static_programs(tmp_path, flags):
     check(*via(tmp_path, target("attached.c", *flags), *ROUNDS))
 
 
+def test_code_whose_first_page_has_the_end_of_another_segment(tmp_path):
+    """As lld links, and so Rust."""
+    said = subprocess.run(["ld", "-pie", "--verbose"], capture_output=True, text=True, check=True).stdout
+    pages = ". = ALIGN(CONSTANT (MAXPAGESIZE));"
+    shared = said.split("=" * 50)[1].replace(pages, ". = . + CONSTANT (MAXPAGESIZE);", 1)
+    (tmp_path / "script").write_text(shared)
+    path, source = tmp_path / "program", Path(__file__).parent / "attached.c"
+    flags = ["-g", "-O1", "-fno-builtin", "-w", "-pie", "-fPIE", f"-Wl,-T,{tmp_path / 'script'}"]
+    subprocess.run(["gcc", *flags, "-Wl,-z,separate-code", source, "-o", path], check=True)
+    check(*via(tmp_path, str(path), *ROUNDS))
+
+
 @pytest.mark.parametrize("flags", [(), ("-static",)])
 def test_programs_for_musl(tmp_path, flags):
     check(*via(tmp_path, target("attached.c", *flags, compiler="musl-gcc"), *ROUNDS))
