@@ -109,8 +109,8 @@ def ranked(folder: Path, chosen: list[Holding], budget: int | None) -> bool:
     """
     ranks = {row.case: row for row in keeping.resume(folder / "ranks.jsonl", Rank)}
     right = near = 0
-    print("| program | ranked first | settled MB | by hand | first-ranked | settled |")
-    print("|---|---|---|---|---|---|")
+    print("| program | ranked first | settled MB | by hand | ratio | first-ranked | settled |")
+    print("|---|---|---|---|---|---|---|")
     for case in chosen:
         if case.name not in ranks:
             try:
@@ -125,10 +125,12 @@ def ranked(folder: Path, chosen: list[Holding], budget: int | None) -> bool:
         within = by_hand_too is not None and close(row.megabytes, by_hand_too)
         right += outcome == "right"
         near += within
+        ratio = "" if by_hand_too is None else f"{row.megabytes / by_hand_too:.2f}"
         hand = "not measured" if by_hand_too is None else f"{by_hand_too:.1f}"
         said = "as by hand" if within else "not as by hand"
         arm = row.arm or "none"
-        print(f"| `{case.name}` | {arm} | {row.megabytes:.1f} | {hand} | {outcome} | {said} |", flush=True)
+        figures = f"{row.megabytes:.1f} | {hand} | {ratio}"
+        print(f"| `{case.name}` | {arm} | {figures} | {outcome} | {said} |", flush=True)
     print(f"\nfirst-ranked right: {right} of {len(chosen)}; settled as by hand: {near} of {len(chosen)}")
     return right == near == len(chosen)
 

@@ -14,6 +14,7 @@ from walls import QUIET, WALLS
 from reap.compare import judge
 from reap.evidence.analyse.suspicions.records import NO_TIME, Cause, Suspicion
 from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.judge import commands
 from reap.evidence.judge.findings import WORDS, judged, trials_of
 from reap.evidence.judge.records import Diagnosis, Finding
 from reap.experiment.records import Comparison, Side
@@ -257,3 +258,23 @@ def test_any_trials_are_judged(comparison: Comparison, arms: list[str], suspects
 def test_an_allocator_that_is_the_baseline_again_refutes_nothing_new() -> None:
     itself = side_of(CACHE, 0.5, itself=True)
     assert found(OVERFLOW, itself).status == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("again", "command"),
+    [
+        (["--", "x", "a b"], "reap rss --try -- x 'a b'"),
+        (
+            ["--server", "x {port}", "--ready", "tcp", "--load", "y", "--loads", "2"],
+            "reap rss --try --server 'x {port}' --ready tcp --load y",
+        ),
+        (["--server", "x", "--ready", "tcp", "--load", "y", "--prepare", "z"], ""),
+    ],
+)
+def test_memory_that_was_not_tried_names_the_command_that_tries_remedies(
+    again: list[str], command: str
+) -> None:
+    assert commands.remedies(again) == command
+    (held,) = judged([PIN], {}, {PIN.arms[0]: NO_TIME}, remedies=command)
+    said = f" `{command}` measures what each remedy gives."
+    assert held.sentence.endswith(said) if command else "reap rss" not in held.sentence

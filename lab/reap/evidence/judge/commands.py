@@ -1,7 +1,6 @@
 """The exact commands that a verdict ends with. Only commands that exist, quoted for a shell."""
 
 import shlex
-from collections.abc import Mapping
 
 from reap.answer.commands import preloading, with_variables
 from reap.experiment.records import Side
@@ -26,11 +25,16 @@ _FOR_LOADS = frozenset({"--loads", "--requests-per-load", "--warmup"})
 
 def watch(again: list[str]) -> str:
     """See where the time of the server that `again` names goes; empty where each start must be prepared."""
+    kept = _of_server(again)
+    return shlex.join(["reap", "wall", *kept]) if kept else ""
+
+
+def _of_server(again: list[str]) -> list[str]:
+    """What names a server to a verb that neither prepares a start nor measures each load, or nothing."""
     pairs = list(zip(again[::2], again[1::2], strict=True))
     if {"--prepare", "--cleanup"} & {option for option, _ in pairs}:
-        return ""  # `reap wall` prepares nothing
-    kept = [word for pair in pairs if pair[0] not in _FOR_LOADS for word in pair]
-    return shlex.join(["reap", "wall", *kept])
+        return []
+    return [word for pair in pairs if pair[0] not in _FOR_LOADS for word in pair]
 
 
 def record_full(command: list[str]) -> str:
@@ -48,10 +52,10 @@ def run(again: list[str], *, budget: str = "", runs: int | None = None) -> str:
     return shlex.join(["reap", "run", *within, *rounds, *again])
 
 
-def resident(variables: Mapping[str, str], library: str, command: list[str]) -> str:
-    """See what resident memory is made of with these settings, under a library if one is named."""
-    under = ["--allocator", f"{library.rpartition('/')[2].partition('.')[0]}={library}"] if library else []
-    return with_variables(variables, ["reap", "rss", *under, "--", *command])
+def remedies(again: list[str]) -> str:
+    """Try remedies on the memory of what `again` names; empty where each start must be prepared."""
+    kept = again if again[0] == "--" else _of_server(again)
+    return shlex.join(["reap", "rss", "--try", *kept]) if kept else ""
 
 
 def switched(side: Side, command: list[str], inherited: str = "") -> str:

@@ -190,8 +190,8 @@ def change_for_memory(facts: Facts) -> Concluded:
     return Concluded(
         "change a setting" if setting else "switch the allocator",
         [f"Less memory stays resident: {phrases.resident(side)}."],
-        f"Set {facts.variables(side)} for the program, and see what it does to its time where that matters.",
-        commands.resident(facts.environment(side), "" if setting else side.provider, facts.command),
+        f"Set {facts.variables(side)} for the program, or measure first what other remedies give and cost.",
+        commands.remedies(facts.again),
     )
 
 

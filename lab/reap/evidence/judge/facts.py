@@ -10,6 +10,7 @@ from reap.compare import thresholds as comparing
 from reap.compare.judge import Standing
 from reap.evidence.analyse.reach import unreachable
 from reap.evidence.analyse.suspicions.records import NO_TIME, OF_MEMORY, Remedy, Suspicion
+from reap.evidence.judge import commands
 from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.findings import Trials, judged, trials_of
 from reap.evidence.judge.records import Bound, Finding
@@ -56,7 +57,9 @@ class Facts:
         """Causes with what their trials say, proven ones first."""
         counted = self.wall.counted if self.wall else None
         large = counted is not None and (counted.above_cache or 0.0) >= at.MOSTLY_LARGE
-        return judged(self.suspicions, self.trials, self.missing, large=large)
+        return judged(
+            self.suspicions, self.trials, self.missing, large=large, remedies=commands.remedies(self.again)
+        )
 
     @cached_property
     def standings(self) -> list[tuple[Side, Standing]]:

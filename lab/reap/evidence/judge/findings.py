@@ -73,15 +73,21 @@ def trials_of(comparisons: Sequence[Comparison | None]) -> Trials:
 
 
 def judged(
-    suspicions: Sequence[Suspicion], ran: Trials, missing: Mapping[str, str], *, large: bool = False
+    suspicions: Sequence[Suspicion],
+    ran: Trials,
+    missing: Mapping[str, str],
+    *,
+    large: bool = False,
+    remedies: str = "",
 ) -> list[Finding]:
     """Every suspicion with what its trials say, and what they show beside it: proven causes first.
 
     `missing` says why an arm was not tried, a clause, by its name. `large` is whether most blocks are larger
-    than a thread cache of glibc keeps.
+    than a thread cache of glibc keeps. `remedies` is the command that tries remedies for memory; it may be
+    empty.
     """
     heavy = {each.cause for each in suspicions if each.weight >= CAUSE_WORTH}
-    every = [_finding(each, ran, missing) for each in suspicions]
+    every = [_finding(each, ran, missing, remedies) for each in suspicions]
     # What was tried for a small share, or for none, is worth a word only where it gained.
     found = [each for each in every if each.cause in heavy or _is_news(each, heavy)]
     found += _shown({each.cause for each in every}, ran, large=large)
@@ -114,7 +120,7 @@ def _is_beyond(suspicion: Suspicion, won: Ratio) -> bool:
     return suspicion.cause == "page faults" and 1 - won.ratio.high > suspicion.weight + _MORE
 
 
-def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> Finding:
+def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], remedies: str) -> Finding:
     memory = suspicion.cause in OF_MEMORY
     tried = [ran[name] for name in suspicion.arms if name in ran]
     standings = [(_standing(side, held, memory=memory), side, held) for side, held in tried]
@@ -136,7 +142,7 @@ def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> F
             weight=weight,
             sentence=f"Suspected, not tried: {WORDS[suspicion.cause]} ({units.percent(weight)} of its "
             f"{'memory' if memory else 'time'}). {_why(suspicion, ran, missing)}"
-            + (" `reap rss --try -- CMD` measures what each remedy gives." if memory else ""),
+            + (f" `{remedies}` measures what each remedy gives." if memory and remedies else ""),
             statements=suspicion.statements,
             by_hand=_by_hand(suspicion),
         )
