@@ -8,6 +8,7 @@ from reap.base import units
 from reap.experiment import sequential, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
+from reap.experiment.spec import Spec
 
 LEAST_ROUNDS = 5
 """With fewer, Student's t makes the interval wide."""
@@ -155,6 +156,36 @@ class Budget:
     def _usual(self, cell: Cell) -> float:
         """Seconds that the warm-up of the cell's arm took."""
         return next(run.seconds for run in self._folder.runs if run.warmup and run.cell.arm() == cell.arm())
+
+
+def announcement(spec: Spec, arms: int, more: Sequence[More]) -> str:
+    """How often the program runs with so many arms, and of what the runs are."""
+    warm_ups = spec.warm_ups
+    others = warm_ups * arms + sum(len(each.cells) for each in more)
+    most = sequential.MAX_ROUNDS if spec.sequential else MOST_ROUNDS
+    many = f"{LEAST_ROUNDS * (arms + 1) + others} to {most * (arms + 1) + others} times"
+    if spec.runs:
+        many = f"{spec.runs * (arms + 1) + others} times"
+    elif spec.budget is not None:
+        many = f"as often as {round(spec.budget * (1 - spec.reserved), 2):g} s allow"
+    first = "a warm-up" if warm_ups == 1 else f"{warm_ups} warm-ups"
+    watched = spec.pairing == "auto" and spec.server is None
+    return (
+        f"{spec.program.command[0]} runs {many}: {first} {_each(spec, arms)}, "
+        f"then rounds of {arms + 1} runs (the baseline twice)"
+        + (", and once or twice under strace" if watched else "")
+        + "".join(f", then {len(each.cells)} {each.words()}" for each in more)
+    )
+
+
+def _each(spec: Spec, arms: int) -> str:
+    """Of what a warm-up is."""
+    if spec.fragment is not None:
+        controls = " and controls" if spec.fragment.controls else ""
+        return f"of each of {units.number(arms, 'combination')}{controls}"
+    if spec.against:
+        return f"of each of {units.number(arms, 'command')}"
+    return f"under each of {units.number(arms, 'allocator')}"
 
 
 def _is_of_round(cell: Cell, number: int) -> bool:

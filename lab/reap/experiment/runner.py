@@ -11,7 +11,7 @@ from reap.allocators.verify import Verification
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment import arms, pairing, requests, schedule, sequential
-from reap.experiment.budget import LEAST_ROUNDS, MOST_ROUNDS, SIMULATED, Budget, Cost, More
+from reap.experiment.budget import LEAST_ROUNDS, SIMULATED, Budget, Cost, More, announcement
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
 from reap.experiment.records import Cell, Pairing, Run
@@ -149,30 +149,7 @@ class Runner:
 
     def _announce(self) -> None:
         """Before anything runs: a command that sends mail should not be run thirty times unawares."""
-        count, warm_ups = len(self._arms), self._spec.warm_ups
-        rounds = self._spec.runs
-        others = warm_ups * count + sum(len(more.cells) for more in self._more)
-        most = sequential.MAX_ROUNDS if self._spec.sequential else MOST_ROUNDS
-        many = f"{LEAST_ROUNDS * (count + 1) + others} to {most * (count + 1) + others} times"
-        if rounds:
-            many = f"{rounds * (count + 1) + others} times"
-        elif self._spec.budget is not None:
-            many = f"as often as {self._spec.budget * (1 - self._spec.reserved):g} s allow"
-        each = (
-            f"{'of' if self._spec.against else 'under'} each of "
-            f"{units.number(count, 'command' if self._spec.against else 'allocator')}"
-            if self._spec.fragment is None
-            else f"of each of {units.number(count, 'combination')}"
-            + (" and controls" if self._spec.fragment.controls else "")
-        )
-        first = "a warm-up" if warm_ups == 1 else f"{warm_ups} warm-ups"
-        watched = self._spec.pairing == "auto" and self._spec.server is None
-        self._listener.say(
-            f"{self._spec.program.command[0]} runs {many}: {first} {each}, "
-            f"then rounds of {count + 1} runs (the baseline twice)"
-            + (", and once or twice under strace" if watched else "")
-            + "".join(f", then {len(more.cells)} {more.words()}" for more in self._more)
-        )
+        self._listener.say(announcement(self._spec, len(self._arms), self._more))
 
     def _warm_up(self) -> None:
         warm_ups = [
