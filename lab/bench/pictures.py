@@ -99,7 +99,10 @@ PICTURES = {
     ),
     "fleet": Picture(FLEET, [], "fleet.html", 900),
     "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 810, stdin=True),
-    "rss": Picture(["rss", "--html", "rss.html"], ["perl", "-e", PERL_HELD], "rss.html", 1000),
+    "rss": Picture(["rss", "--html", "rss.html"], ["perl", "-e", PERL_HELD], "rss.html", 960),
+    "remedies": Picture(
+        ["rss", "--try", "--html", "tried.html"], ["perl", "-e", PERL_HELD], "tried.html", 760, at="p.key"
+    ),
     "soak": Picture(SOAK, [], "soak.html", 900),
     "drag": Picture(["drag", "--html", "drag.html"], ["perl", "-e", PERL_DRAGS], "drag.html", 1000),
     "tune": Picture(["tune", "--html", "tune.html"], SERVER, "tune.html", 880, stdin=True),

@@ -212,8 +212,9 @@ def test_preloads_export_no_cpp_names_but_operators(path):
 
 
 def test_what_draws_has_no_template_of_a_capability():
-    """Only the shell of a page and the parts that several pages repeat."""
-    assert {path.name for path in (PACKAGE / "draw").rglob("*.j2")} == {"shell.html.j2", "parts.html.j2"}
+    """Only the shells of a page, without and with charts, and the parts that several pages repeat."""
+    templates = {path.name for path in (PACKAGE / "draw").rglob("*.j2")}
+    assert templates == {"shell.html.j2", "charted.html.j2", "parts.html.j2"}
 
 
 def test_no_folder_is_empty():

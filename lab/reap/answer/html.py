@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import markupsafe
-
 from reap.answer import view
 from reap.answer.json import compact
 from reap.answer.records import Report
@@ -15,31 +13,9 @@ from reap.base.text import command_line
 from reap.draw import html as shell
 from reap.launch.host.rows import machine_rows
 
-MOST_BYTES = 2_000_000
-"""A page that can be mailed and opens at once on a phone."""
-
-FIGURES = ("forest", "levels", "lifetimes", "litter", "live", "memory", "misses", "sites", "sizes", "split")
-"""The kinds of figures, a script each."""
-
-SCRIPTS = (
-    "start.js",
-    "toggle.js",
-    "format.js",
-    "slices.js",
-    "stacks.js",
-    "draw/page/figures/base.js",
-    *(f"draw/page/figures/{kind}.js" for kind in FIGURES),
-    "data.js",
-    "tables.js",
-    "brush.js",
-    "flames.js",
-    "main.js",
-)
-"""Our scripts, in the order in which they need each other."""
-
 
 def write_html(report: Report, path: Path | str, *, force: bool = False) -> Path:
-    """Write the report to `path` as one page of at most `MOST_BYTES` and return the path.
+    """Write the report to `path` as one page of at most `shell.MOST_BYTES` and return the path.
 
     Long lists are cut until the page fits, and the page says so. Raises ReapError where it cannot be
     made to fit, and as `write_safely` does.
@@ -52,13 +28,13 @@ def render(report: Report) -> str:
     for limits in STEPS:
         cut = trim(report, limits)
         data = shell.embedded(compact(cut))
-        if len(data) + len(shell.library()) > MOST_BYTES:
+        if len(data) + len(shell.library()) > shell.MOST_BYTES:
             continue  # too large before anything is drawn
         page = _page(cut, data)
-        if len(page.encode()) <= MOST_BYTES:
+        if len(page.encode()) <= shell.MOST_BYTES:
             return page
     raise ReapError(
-        f"A page of {len(report.answers)} programs is larger than {units.size(MOST_BYTES)}",
+        f"A page of {len(report.answers)} programs is larger than {units.size(shell.MOST_BYTES)}",
         "Write the report with `--json`, or report on fewer programs at once.",
     )
 
@@ -66,11 +42,6 @@ def render(report: Report) -> str:
 def _page(report: Report, data: str) -> str:
     sections = view.answers(report)
     wanted = dict.fromkeys(name for section in sections for part in section.parts for name in part.libraries)
-    early, libraries, ours = (
-        shell.own("theme.js"),
-        [shell.library(), *(shell.vendored(name) for name in wanted)],
-        "\n".join(shell.own(name) for name in SCRIPTS),
-    )
     return shell.template("answer/page.html.j2").render(
         version=report.reap_version,
         report=report,
@@ -79,11 +50,5 @@ def _page(report: Report, data: str) -> str:
         sections=sections,
         machine=machine_rows(report.machine),
         made_by=command_line(report.made_by),
-        policy=shell.policy(early, *libraries, ours),
-        # Our own files, and JSON that cannot leave its element: the only things that are not escaped.
-        style=markupsafe.Markup(shell.own("page.css")),  # noqa: S704
-        early=markupsafe.Markup(early),  # noqa: S704
-        libraries=[markupsafe.Markup(library) for library in libraries],  # noqa: S704
-        late=markupsafe.Markup(ours),  # noqa: S704
-        data=markupsafe.Markup(data),  # noqa: S704
+        **shell.charted(data, wanted),
     )

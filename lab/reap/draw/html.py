@@ -4,6 +4,7 @@ import base64
 import functools
 import hashlib
 import re
+from collections.abc import Iterable
 from importlib import resources
 
 import jinja2
@@ -12,6 +13,41 @@ import markupsafe
 from reap import __version__
 from reap.base import redact
 from reap.base.text import printable
+
+FIGURES = (
+    "forest",
+    "levels",
+    "lifetimes",
+    "litter",
+    "live",
+    "memory",
+    "misses",
+    "owners",
+    "remedy",
+    "sites",
+    "sizes",
+    "split",
+)
+"""The kinds of figures, a script each."""
+
+SCRIPTS = (
+    "start.js",
+    "toggle.js",
+    "format.js",
+    "slices.js",
+    "stacks.js",
+    "draw/page/figures/base.js",
+    *(f"draw/page/figures/{kind}.js" for kind in FIGURES),
+    "data.js",
+    "tables.js",
+    "brush.js",
+    "flames.js",
+    "main.js",
+)
+"""Our scripts of a page with figures, in the order in which they need each other."""
+
+MOST_BYTES = 2_000_000
+"""A page that can be mailed and opens at once on a phone."""
 
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|[KMGTP]iB|B|s|ms|µs|ns|k|M|G|T)(?:\W|$))")
 
@@ -41,6 +77,29 @@ def page(name: str, **words: object) -> str:
         late=markupsafe.Markup(late),  # noqa: S704
         **redact.shared(words),
     )
+
+
+def charted_page(name: str, data: bytes, **words: object) -> str:
+    """A page with figures, from a template of ours that extends charted.html.j2; `data` is JSON."""
+    return template(name).render(version=__version__, **charted(embedded(data)), **redact.shared(words))
+
+
+def charted(data: str, libraries: Iterable[str] = ()) -> dict[str, object]:
+    """The words of charted.html.j2: its figures are drawn from `data`, which `embedded` made.
+
+    `libraries` are those that figures need beside that of the charts.
+    """
+    early, late = own("theme.js"), "\n".join(own(name) for name in SCRIPTS)
+    others = [library(), *(vendored(name) for name in libraries)]
+    return {
+        "policy": policy(early, *others, late),
+        # Our own files, and JSON that cannot leave its element: the only things that are not escaped.
+        "style": markupsafe.Markup(own("page.css")),  # noqa: S704
+        "early": markupsafe.Markup(early),  # noqa: S704
+        "libraries": [markupsafe.Markup(each) for each in others],  # noqa: S704
+        "late": markupsafe.Markup(late),  # noqa: S704
+        "data": markupsafe.Markup(data),  # noqa: S704
+    }
 
 
 def policy(*scripts: str) -> str:

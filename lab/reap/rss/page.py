@@ -1,46 +1,26 @@
-"""Memory over time as one HTML page that needs nothing else and runs nothing."""
+"""Memory over time as one HTML page that needs nothing else."""
 
 from collections.abc import Sequence
 
-import markupsafe
+import msgspec
 
 from reap.base import units
+from reap.base.records import Record
 from reap.base.text import command_line
-from reap.draw import areas as areas_svg
 from reap.draw import html
+from reap.draw.figure import Figure
 from reap.launch.host.rows import machine_rows
 from reap.launch.records import Machine
-from reap.rss.analyse import thinned
+from reap.rss import view
 from reap.rss.judge import judge
 from reap.rss.records import NAMES, Residence
 from reap.rss.terminal import remedy_words
+from reap.rss.trials import judge as trial_judge
 from reap.rss.trials import words as trial_words
 from reap.rss.trials.records import Trials
 
-_LOWEST = (
-    "files",
-    "written",
-    "shared",
-    "stack",
-    "data",
-    "other",
-    "named",
-    "jvm",
-    "java",
-    "v8",
-    "python",
-    "php",
-    "beam",
-    "go_runtime",
-    "go",
-    "live",
-    "heap",
-    "inside",
-    "cached",
-)
-"""What cannot be returned to the OS lies below what can."""
-_POINTS = 300
-"""More cannot be seen."""
+_POINTS = (300, 150, 75, 30)
+"""Moments that are drawn: more cannot be seen. Fewer where a page would be too large."""
 _PROCESSES = 12
 """So many of a command's are drawn: a build has thousands."""
 
@@ -51,10 +31,11 @@ def page(
     made_by: list[str],
     machine: Machine,
     trials: Trials | None = None,
+    remedied: Residence | None = None,
 ) -> str:
     """Each process with its name, its verdict, its areas, and its parts in a table; of many the first.
 
-    Above them what came of remedies that were tried.
+    Above them what came of remedies that were tried; `remedied` is the first process with the best of them.
     """
     left = len(seen) - _PROCESSES
     story = (
@@ -64,43 +45,92 @@ def page(
     tried = trial_words.page(trials) if trials else {"headings": [], "rows": [], "settings": []}
     if trials:
         story = " ".join([*trial_words.sentences(trials), story]).strip()
-    return render(title, shown, made_by, machine, story=story, judged=[], **tried)
-
-
-def drawing(residence: Residence) -> str:
-    """The areas of one process."""
-    moments = thinned(residence.moments, _POINTS)
-    order = [*_LOWEST, *(name for name in NAMES if name not in _LOWEST)]
-    areas = [
-        areas_svg.Area(NAMES[name], [float(getattr(each.parts, name)) for each in moments], shade)
-        for shade, name in enumerate(order)
-    ]
-    return areas_svg.draw("Resident memory over time", [each.seconds for each in moments], areas)
+    return render(title, shown, made_by, machine, trials, remedied, story=story, judged=[], **tried)
 
 
 def render(
-    title: str, seen: Sequence[tuple[str, Residence]], made_by: list[str], machine: Machine, **more: object
+    title: str,
+    seen: Sequence[tuple[str, Residence]],
+    made_by: list[str],
+    machine: Machine,
+    trials: Trials | None = None,
+    remedied: Residence | None = None,
+    **more: object,
 ) -> str:
-    """The page; `more` are the words of the template that a scenario has besides."""
-    return html.page(
-        "rss/page.html.j2",
-        title=title,
-        parts=[_part(name, residence) for name, residence in seen],
-        made_by=command_line(made_by),
-        machine=machine_rows(machine),
-        **more,
-    )
+    """The page; `more` are the words of its template besides.
+
+    Its charts have fewer moments where it would be longer than `html.MOST_BYTES`.
+    """
+    text = ""
+    for points in _POINTS:
+        charts = _Charts()
+        multiples = view.multiples(trials) if trials and trials.curve else []
+        small = [charts.add(figure, chart) for figure, chart in multiples]
+        parts = _parts(seen, trials, remedied, points, charts)
+        text = html.charted_page(
+            "rss/page.html.j2",
+            charts.data(),
+            title=title,
+            multiples=small,
+            trims=any(chart.trim for _, chart in multiples),
+            parts=parts,
+            made_by=command_line(made_by),
+            machine=machine_rows(machine),
+            **more,
+        )
+        if len(text.encode()) <= html.MOST_BYTES:
+            break
+    return text
 
 
-def _part(name: str, residence: Residence) -> dict[str, object]:
+class _Charts:
+    """What the charts of a page are drawn from, in its order."""
+
+    def __init__(self) -> None:
+        self._answers: list[Record] = []
+
+    def add(self, figure: Figure, chart: Record) -> dict[str, object]:
+        """The words of the template for one more."""
+        number = len(self._answers)
+        self._answers.append(chart)
+        return {"section": {"anchor": f"chart-{number}", "number": number}, "figure": figure}
+
+    def data(self) -> bytes:
+        """All of them, as the scripts read them."""
+        return msgspec.json.encode({"answers": self._answers})
+
+
+def _parts(
+    seen: Sequence[tuple[str, Residence]],
+    trials: Trials | None,
+    remedied: Residence | None,
+    points: int,
+    charts: _Charts,
+) -> list[dict[str, object]]:
+    """Each process; the first also with the best remedy, on the same scale."""
+    best = trial_judge.winner(trials) if trials else None
+    found = []
+    for number, (name, residence) in enumerate(seen):
+        beside = [remedied] if remedied and not number else []
+        found.append(_part(name, residence, view.owners(residence, points, *beside), charts, trials))
+        if beside and best:
+            owners = view.owners(beside[0], points, residence, trim=best.trim)
+            found.append(_part(f"With {best.change.name}", beside[0], owners, charts, trials))
+    return found
+
+
+def _part(
+    name: str, residence: Residence, owners: view.Owners, charts: _Charts, trials: Trials | None
+) -> dict[str, object]:
     verdict = judge(residence)
+    remedies = [] if trials else verdict.remedies
     return {
         "title": name,
         "residence": residence,
         "rows": _rows(residence),
         "verdict": verdict,
-        "drawing": markupsafe.Markup(drawing(residence)),  # noqa: S704 - every word in it is escaped
-        "remedies": [remedy_words(each.what, each.environment, each.allocator) for each in verdict.remedies],
+        "chart": charts.add(view.owners_figure(residence, trimmed=owners.trim is not None), owners),
+        "remedies": [remedy_words(each.what, each.environment, each.allocator) for each in remedies],
     }
 
 
@@ -112,5 +142,4 @@ def _rows(residence: Residence) -> list[tuple[str, list[str]]]:
         for name, words in NAMES.items()
         if any(getattr(each.parts, name) for each in residence.moments)
     ]
-    whole = "PSS" if residence.processes > 1 else "resident"
-    return [*rows, (whole, [units.size(each.resident) for each in shown])]
+    return [*rows, (view.whole(residence), [units.size(each.resident) for each in shown])]

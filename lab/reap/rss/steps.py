@@ -12,6 +12,7 @@ import msgspec
 from rich.console import Console
 
 from reap.allocators import catalog
+from reap.allocators.records import Allocator
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import folder_for_programs
@@ -166,7 +167,7 @@ def tried(
             found, tree, status = run(program, launch, interval, file, ask=ask, recording=None, force=force)
         if status != 0:
             click.echo("note: its exit status is not 0; remedies are tried all the same", err=True)
-        trials = measured(
+        trials, best = measured(
             program,
             base,
             [*filter(None, [tree]), *found],
@@ -176,7 +177,19 @@ def tried(
             stdin=stdin,
             force=force,
         )
-    finish(found, tree, path, json_file, html_file, force=force, command=command, trials=trials)
+        drawn = best is not None and (html_file is not None or json_file is not None)
+        remedied = with_remedy(program, launch, best, path, interval, ask=ask) if best and drawn else None
+    finish(
+        found,
+        tree,
+        path,
+        json_file,
+        html_file,
+        force=force,
+        command=command,
+        trials=trials,
+        remedied=remedied,
+    )
     return status
 
 
@@ -195,7 +208,7 @@ def tried_server(
     program = programs.resolve(command)
     (base,) = catalog.parse(allocator)
     folder = path.with_name(f"{path.stem}-trials")
-    return measured(
+    trials, _ = measured(
         program,
         base,
         [observed],
@@ -206,6 +219,33 @@ def tried_server(
         force=force,
         server=server,
     )
+    return trials
+
+
+def with_remedy(
+    program: Program, launch: Launch, arm: Allocator, path: Path, interval: float, *, ask: bool
+) -> Residence | None:
+    """The memory of all processes, or of the only one, with a remedy; None where that run failed.
+
+    What the program prints is not shown again, and the snapshots are in a file of their own.
+    """
+    again = msgspec.structs.replace(
+        launch,
+        preloads=arm.preloads,
+        allocator=arm.library,
+        environment={**launch.environment, **arm.environment},
+        options=arm.options,
+        capture=True,
+    )
+    rows = path.with_name(f"{path.stem}-remedied.csv")
+    click.echo(f"{program.command[0]} runs once more with {arm.name}, to break its memory down", err=True)
+    try:
+        with watching.rows(rows, force=True) as file:
+            observed = watching.command(program, again, interval, file, ask=ask)
+    except ReapError as error:
+        click.echo(f"note: {error.what}", err=True)
+        return None
+    return observed.tree or observed.processes[0]
 
 
 def finish_trials(trials: Trials, json_file: Path | None, html_file: Path | None, *, force: bool) -> None:
@@ -213,9 +253,8 @@ def finish_trials(trials: Trials, json_file: Path | None, html_file: Path | None
     if html_file is not None:
         _write_page(html_file, [], trials, force=force)
     if json_file is not None:
-        reporting.write_plain(
-            json_file, "rss", {"processes": [], "tree": None, "verdict": None, "trials": trials}, force=force
-        )
+        nothing: dict[str, object] = {"processes": [], "tree": None, "verdict": None, "remedied": None}
+        reporting.write_plain(json_file, "rss", {**nothing, "trials": trials}, force=force)
     console = reporting.console(json_file, html_file)
     trial_pages.render(console, trials)
     _say_trials(console, trials)
@@ -230,12 +269,19 @@ def _say_trials(console: Console, trials: Trials) -> None:
         line(console, said)
 
 
-def _write_page(file: Path, seen: list[tuple[str, Residence]], trials: Trials | None, *, force: bool) -> None:
+def _write_page(
+    file: Path,
+    seen: list[tuple[str, Residence]],
+    trials: Trials | None,
+    remedied: Residence | None = None,
+    *,
+    force: bool,
+) -> None:
     from reap.base.files import write_safely
     from reap.launch.host import machine
 
     title = "What does resident memory consist of?"
-    page = pages.page(title, seen, ["reap", *sys.argv[1:]], machine.describe(), trials)
+    page = pages.page(title, seen, ["reap", *sys.argv[1:]], machine.describe(), trials, remedied)
     write_safely(file, page.encode(), force=force)
 
 
@@ -258,6 +304,7 @@ def finish(
     command: list[str],
     after: Sequence[str] = (),
     trials: Trials | None = None,
+    remedied: Residence | None = None,
 ) -> None:
     """Writes the files, prints the answer, and names the files and the next command.
 
@@ -269,10 +316,10 @@ def finish(
     verdict = judge(first)
     if html_file is not None:
         seen = [(_name(each), each) for each in [*filter(None, [tree]), *found]]
-        _write_page(html_file, seen, trials, force=force)
+        _write_page(html_file, seen, trials, remedied, force=force)
     if json_file is not None:
         results = {"processes": found, "tree": tree, "verdict": verdict, "trials": trials}
-        reporting.write_plain(json_file, "rss", results, force=force)
+        reporting.write_plain(json_file, "rss", {**results, "remedied": remedied}, force=force)
     console = Console(stderr=True) if command else reporting.console(json_file, html_file)
     terminal.render(console, first)
     terminal.render_others(console, found if tree else found[1:])

@@ -115,6 +115,7 @@ class Running:
             peak_resident=outcome.peak_resident,
             mean_resident=outcome.mean_resident,
             settled_resident=outcome.settled_resident,
+            resident_over_time=outcome.resident_over_time,
             minor_faults=self._minor_faults,
             major_faults=self._major_faults,
             loads=self._loads,

@@ -28,15 +28,14 @@ from samples import (
     three_answers,
 )
 
-from reap.answer import html as page
-from reap.answer.html import MOST_BYTES, render, write_html
+from reap.answer.html import render, write_html
 from reap.answer.json import decoded
 from reap.answer.records import Answer, Report
 from reap.answer.trim import STEPS, trim
 from reap.base.errors import ReapError
 from reap.compare.part import ComparisonPart
 from reap.draw import html as shell
-from reap.draw.html import embedded, tied
+from reap.draw.html import MOST_BYTES, embedded, tied
 from reap.recording.records import Point, Site
 from reap.run.parts import KINDS
 from reap.show.part import thin
@@ -122,7 +121,7 @@ def test_the_page_needs_nothing_else(three: str) -> None:
     style = three[three.index("<style>") : three.index("</style>")]
     assert "url(" not in style
     assert "@import" not in style
-    ours = "".join(shell.own(name) for name in page.SCRIPTS)
+    ours = "".join(shell.own(name) for name in shell.SCRIPTS)
     assert not re.search(r"https?://|fetch\(|XMLHttpRequest|WebSocket|innerHTML|eval\(|import\(", ours)
 
 

@@ -1,4 +1,4 @@
-"""Pages of rss, drag, scenario and study, which draw nothing, in a browser: navigation and themes."""
+"""Pages of rss and drag without figures in a browser: navigation and themes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +22,8 @@ RESIDENCE = {
     "rows": [["none"]],
     "judged": [],
     "settings": [],
+    "multiples": [],
+    "trims": False,
 }
 DRAG = {
     "command": "a <b>",
@@ -50,11 +52,15 @@ def shown(browser: Any, folder: Path, text: str) -> Page:
 
 
 @pytest.mark.parametrize(
-    ("template", "words", "links"),
-    [("rss/page.html.j2", RESIDENCE, ["#remedies", "#machine"]), ("drag/sample/page.html.j2", DRAG, [])],
+    ("text", "links"),
+    [
+        (html.charted_page("rss/page.html.j2", b'{"answers": []}', **RESIDENCE), ["#remedies", "#machine"]),
+        (html.page("drag/sample/page.html.j2", **DRAG), []),
+    ],
+    ids=["rss", "drag"],
 )
-def test_a_page_has_contents_and_themes(browser, tmp_path, template, words, links):
-    page = shown(browser, tmp_path, html.page(template, **words))
+def test_a_page_has_contents_and_themes(browser, tmp_path, text, links):
+    page = shown(browser, tmp_path, text)
     assert page.js("[...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))") == links
     assert page.js("[...document.querySelectorAll('nav a')].every(a => document.querySelector(a.hash))")
     ground = "getComputedStyle(document.body).backgroundColor"

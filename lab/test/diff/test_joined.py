@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from samples import report_of
 
-from reap.answer.html import MOST_BYTES, render
+from reap.answer.html import render
 from reap.answer.json import decoded, encode
 from reap.answer.records import Answer
 from reap.base.records import Estimate, exactly
@@ -18,6 +18,7 @@ from reap.diff.analyse.joined import NO_SYMBOL, Stacks, join, name_of
 from reap.diff.judge import judged, understood
 from reap.diff.part import DifferencePart
 from reap.diff.records import Change, Difference, Recorded
+from reap.draw.html import MOST_BYTES
 from reap.recording.analyse.calls import MEASURES, Tree
 from reap.recording.analyse.estimates import difference, from_samples
 from reap.run.parts import KINDS

@@ -18,6 +18,7 @@ from reap.drag.exact import terminal, view
 from reap.drag.exact.records import DragLevel, DragPoint, DragProcess, DragProfile, DragSite, Tally
 from reap.drag.sample import words as sample_words
 from reap.drag.sample.records import SampledSite
+from reap.draw.html import MOST_BYTES
 
 NONE = Tally(objects=0, bytes=0)
 changed = msgspec.structs.replace
@@ -191,7 +192,7 @@ def test_the_report_has_drag_and_is_cut_until_it_fits() -> None:
     whole = profile_of(changed(full, drag=1.0, before_free=full), processes=50)
     report = report_of(answer(title="work", command=["work"], drag=whole))
     page = html.render(report)
-    assert len(page.encode()) <= html.MOST_BYTES
+    assert len(page.encode()) <= MOST_BYTES
     assert "Memory held after its last use (drag)" in page
     assert HOSTILE not in page
     cut = fields_of(trim(report, STEPS[0]).answers[0]).drag
@@ -212,4 +213,4 @@ def test_processes_that_the_page_leaves_out_are_counted() -> None:
 def test_a_page_of_drag_alone_is_bounded() -> None:
     sites = [site(f"f{number}", 0.02, [9.0, 9.0], stack=["f<" * 800] * 12) for number in range(40)]
     whole = changed(profile_of(level(sites=sites), processes=8), command=["perl", "-e", "x" * 100_000])
-    assert len(drag_page.render(whole).encode()) <= html.MOST_BYTES
+    assert len(drag_page.render(whole).encode()) <= MOST_BYTES

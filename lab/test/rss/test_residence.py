@@ -156,14 +156,14 @@ def test_what_lies_in_fastbins_is_not_called_live():
 def test_a_page_draws_the_largest_of_many_processes():
     seen = [(f"job {number}", residence_of(pinned())) for number in range(40)]
     text = pages.page("title", seen, ["reap"], describe())
-    assert text.count("<figure>") == 12
+    assert text.count('data-figure="owners"') == 12
     assert "28 smaller ones" in text
 
 
 def test_a_page_names_a_process_once_and_lists_the_parts_that_it_has():
     text = pages.page("title", [("a long command", residence_of(pinned()))], ["reap"], describe())
     assert text.count("a long command") == 3, "the contents, the heading, the label of the table"
-    assert ">Resident memory over time</text>" in text
+    assert ">Resident memory over time</h4>" in text
     assert NAMES["pinned"] in text
     assert NAMES["shared"] not in text
 

@@ -4,13 +4,17 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
+from lab.test.rss.test_rss import read_rows
+from lab.test.rss.waiting import wait_for
 from programs import reap
 from recorded import target
 
 from reap.allocators import catalog, settings
+from reap.allocators.records import Allocator
 from reap.allocators.remedies import table as remedies
 from reap.base.records import Estimate
 from reap.experiment.folder import Folder
@@ -18,10 +22,11 @@ from reap.experiment.records import Ratio
 from reap.experiment.runner import Listener
 from reap.launch import native_files
 from reap.launch import program as programs
+from reap.rss import steps
 from reap.rss.records import Owner, Parts, Residence, Taken
 from reap.rss.trials import analyse, run, words
 from reap.rss.trials.judge import Effect, effect, winner
-from reap.rss.trials.records import Change, NotTried, Trials, Tried
+from reap.rss.trials.records import Change, NotTried, Trials, Tried, Trim
 from reap.server.records import STOP, Server
 
 MB = 1 << 20
@@ -244,10 +249,55 @@ def test_the_remedy_that_gives_most_is_first(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     again = json.loads((tmp_path / "again.json").read_text())["trials"]
-    assert again == msgspec.to_builtins(trials), "nothing is run again"
+    assert again == json.loads(msgspec.json.encode(trials)), "nothing is run again"
+    assert trials.curve
+    assert first.trim == Trim(first=0.1, every=0.1)
+    assert last.trim is None
+    assert 0 < max(size for _, size in last.curve) <= 2 * trials.baseline
+    page = (tmp_path / "again.html").read_text()
+    assert page.count('data-figure="remedy"') == 1 + len(trials.tried)
     assert "settled memory" in (tmp_path / "again.html").read_text()
     assert "settled memory" in done.stdout
     assert "not tried: one arena (no time: --budget " in " ".join(done.stdout.split())
+
+
+def test_memory_with_a_remedy_is_broken_down(tmp_path):
+    """200 MB below a pin are returned, by a process that is asked meanwhile; it waits for its input's end."""
+    os.mkfifo(tmp_path / "input")
+    program, launch = steps.prepare([target("resides"), "pin"], "glibc", None, 0.05)
+    launch = msgspec.structs.replace(launch, stdin=str(tmp_path / "input"))
+    trimmed = Allocator(
+        name="trims",
+        library="",
+        environment={"REAP_TRIM": "20000:20000"},
+        preloads=[str(native_files.preload("resident"))],
+    )
+    rows = tmp_path / "r-remedied.csv"
+
+    def settled():
+        seen = read_rows(rows) if rows.exists() else []
+        after = [row["seconds"] for row in seen if row["seconds"] > 1 and row["resident"] < 50 * MB]
+        return after and after[-1] > 2 * after[0]
+
+    def hold():
+        with (tmp_path / "input").open("w"):
+            wait_for(settled)
+
+    with ThreadPoolExecutor() as pool:
+        held = pool.submit(hold)
+        seen = steps.with_remedy(program, launch, trimmed, tmp_path / "r.csv", 0.05, ask=True)
+        held.result()
+    assert seen.allocator == "glibc"
+    assert seen.settled.said
+    assert seen.settled.parts.pinned < 10 * MB
+    assert rows.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_run_with_a_remedy_that_cannot_be_seen_is_left_out(tmp_path, capsys):
+    program, launch = steps.prepare(["true"], "glibc", None, 0.05)
+    plain = Allocator(name="plain", library="")
+    assert steps.with_remedy(program, launch, plain, tmp_path / "none" / "r.csv", 0.05, ask=True) is None
+    assert "note: " in capsys.readouterr().err
 
 
 def test_a_budget_without_time_for_a_trial_says_what_it_takes(tmp_path):

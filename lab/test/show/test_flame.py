@@ -10,9 +10,10 @@ from programs import reap
 from recorded import recorded, target
 from samples import HOSTILE, profile_of, report_of
 
-from reap.answer.html import MOST_BYTES, render
+from reap.answer.html import render
 from reap.answer.json import decoded
 from reap.answer.records import Answer
+from reap.draw.html import MOST_BYTES
 from reap.recording.analyse.calls import MEASURES
 from reap.recording.read import read
 from reap.run.parts import KINDS

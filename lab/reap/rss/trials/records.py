@@ -14,6 +14,14 @@ class Change(Record):
     allocator: str = ""
 
 
+class Trim(Record):
+    """When the heaps of each process were trimmed, in seconds since its start."""
+
+    first: float
+    every: float = 0.0
+    """0: once."""
+
+
 class Tried(Record):
     """One remedy that was tried."""
 
@@ -30,6 +38,10 @@ class Tried(Record):
     """Latency of requests, or of a closed load the throughput; None where neither is known."""
     problem: str = ""
     """Why it does not count, a sentence."""
+    curve: list[tuple[float, int]] = []
+    """Memory over its first run: seconds and bytes."""
+    trim: Trim | None = None
+    """None where nothing is trimmed."""
 
 
 class NotTried(Record):
@@ -50,3 +62,5 @@ class Trials(Record):
     tried: list[Tried]
     not_tried: list[NotTried] = []
     notes: list[str] = []
+    curve: list[tuple[float, int]] = []
+    """Memory of the program as it is over its first run: seconds and bytes."""

@@ -30,7 +30,7 @@ from reap.launch.program import Program
 from reap.native import RESIDENT_TRIM_ENV
 from reap.rss.records import Residence
 from reap.rss.trials import analyse
-from reap.rss.trials.records import Change, NotTried, Trials, Tried
+from reap.rss.trials.records import Change, NotTried, Trials, Tried, Trim
 from reap.server.records import Server
 
 USUAL_SECONDS = 60.0
@@ -152,6 +152,7 @@ def _drawn(
     assert plan is not None  # noqa: S101 - as above
     metric = MEMORY[spec.objective]
     own = {each.name: each for each in spec.allocators}
+    curves = {arms.label(spec, run.cell): run.outcome.resident_over_time for run in folder.runs if run.warmup}
     tried = []
     for side in comparison.sides:
         name = side.allocator
@@ -165,6 +166,8 @@ def _drawn(
                 cpu=analyse.first_of(side, analyse.CPU) if ratio else None,
                 requests=analyse.first_of(side, analyse.REQUESTS) if ratio else None,
                 problem=side.problem if name in final or name not in first else "",
+                curve=curves.get(name, []),
+                trim=_trim(own[name]),
             )
         )
     known = [_settled(run) for run in folder.runs if not run.warmup and _is_base(spec, run)]
@@ -177,6 +180,7 @@ def _drawn(
         tried=analyse.ranked(tried),
         not_tried=[NotTried(change=_known(name, plan), why=why) for name, why in plan.left.items()],
         notes=comparison.notes,
+        curve=curves.get(base, []),
     )
 
 
@@ -199,9 +203,14 @@ def _change(arm: Allocator, plan: Remedied) -> Change:
     """As the arm has it: the words that the environment had are in it."""
     shown = {name: word for name, word in arm.environment.items() if name != RESIDENT_TRIM_ENV}
     known = _known(arm.name, plan)
-    period = int(arm.environment.get(RESIDENT_TRIM_ENV, "0:0").partition(":")[2]) / 1e6
-    how = f"{known.how}; tried: every {units.duration(period)}" if period else known.how
+    trim = _trim(arm)
+    how = f"{known.how}; tried: every {units.duration(trim.every)}" if trim and trim.every else known.how
     return msgspec.structs.replace(known, environment=shown, how=how)
+
+
+def _trim(arm: Allocator) -> Trim | None:
+    first, _, every = arm.environment.get(RESIDENT_TRIM_ENV, "").partition(":")
+    return Trim(first=int(first) / 1e6, every=int(every) / 1e6) if first else None
 
 
 def _arm(

@@ -15,6 +15,7 @@ from reap.launch.program import Program
 from reap.launch.records import Launch
 from reap.rss.records import Residence
 from reap.rss.trials import run as trying
+from reap.rss.trials.judge import winner
 from reap.rss.trials.records import Trials
 from reap.server.records import Server
 from reap.server.serve import loaded_once
@@ -33,10 +34,11 @@ def measured(
     stdin: str,
     force: bool,
     server: Server | None = None,
-) -> Trials:
+) -> tuple[Trials, Allocator | None]:
     """Tries remedies on a program that was observed once; `stdin` is the file of its input, or empty.
 
-    A `server` is started and loaded once more, to know what a run takes. Throws ReapError.
+    A `server` is started and loaded once more, to know what a run takes. Returns what came of it, and the arm
+    of the remedy that gives most where the budget has time for one run more. Throws ReapError.
     """
     seconds = (
         _one_start(server, program, base, timeout)
@@ -54,7 +56,11 @@ def measured(
         err=True,
     )
     with Folder.create(path, spec, _chunks(stdin) if stdin else None, force=force) as folder:
-        return _run(folder)
+        trials = _run(folder)
+    best = winner(trials)
+    if best is None or (budget is not None and trials.runs >= most):
+        return trials, None
+    return trials, next(each for each in spec.allocators if each.name == best.change.name)
 
 
 def _one_start(server: Server, program: Program, base: Allocator, timeout: float | None) -> float:

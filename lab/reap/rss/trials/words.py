@@ -38,7 +38,7 @@ def basis(trials: Trials) -> str:
 
 def rows(trials: Trials) -> list[tuple[str, str, str, str]]:
     """A row for each remedy that was tried: its name, settled memory, CPU time, and what that means."""
-    base = ("as it is", units.size(trials.baseline), "", "")
+    base = (AS_IT_IS, units.size(trials.baseline), "", "")
     return [base, *(_row(each) for each in trials.tried)]
 
 
@@ -47,6 +47,8 @@ def requests(trials: Trials) -> list[str]:
     known = [each for each in trials.tried if each.requests is not None]
     return [f"{each.change.name}: {_cost(each.requests)}" for each in known if each.requests]
 
+
+AS_IT_IS = "as it is"
 
 HEADINGS = ("remedy", "settled memory (95 % CI)", "CPU time (95 % CI)", "effect")
 
@@ -98,6 +100,16 @@ def _cost(cost: Ratio) -> str:
 
 def _change(cost: Ratio) -> str:
     return f"{units.change(cost.ratio.value)} (95 % CI {_changes(cost.ratio)})"
+
+
+def caption(tried: Tried) -> list[str]:
+    """What stands above the chart of a remedy: settled memory with what that means, and what it costs."""
+    *_, means = _row(tried)
+    if tried.problem or tried.settled is None:
+        return [means]
+    span = f" (95 % CI {_span(tried.ratio)})" if tried.ratio else ""
+    costs = [_cost(each) for each in (tried.cpu, tried.requests) if each]
+    return [f"{units.size(tried.settled)} settled{span}: {means}", *costs]
 
 
 def _changes(ratio: Estimate) -> str:

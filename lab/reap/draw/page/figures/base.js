@@ -19,15 +19,21 @@ const figures = (() => {
     font: css("--sans"),
   });
 
-  // A tooltip of a heading and of named values.
+  // A tooltip of a heading and of named values, those of a third entry with a swatch of that colour.
   const tip = (heading, pairs) => {
     const box = document.createElement("div");
     box.className = "tip";
     const title = box.appendChild(document.createElement("strong"));
     title.textContent = heading;
     const list = box.appendChild(document.createElement("dl"));
-    for (const [name, value] of pairs) {
-      list.appendChild(document.createElement("dt")).textContent = name;
+    for (const [name, value, colour] of pairs) {
+      const term = list.appendChild(document.createElement("dt"));
+      term.textContent = name;
+      if (colour) {
+        const swatch = document.createElement("i");
+        swatch.style.background = colour;
+        term.prepend(swatch);
+      }
       list.appendChild(document.createElement("dd")).textContent = value;
     }
     return box;
@@ -145,6 +151,63 @@ const figures = (() => {
     })),
   });
 
+  // Areas that lie on each other, the first of `series` lowest, with `names` beside them, or above them on a
+  // narrow screen.
+  const stacked = (colours, series, names, highest, longest) => {
+    const option = overTime(
+      colours,
+      format.bytes,
+      series.map(([name, points, colour]) => [name, points, colour, true, "solid"]),
+    );
+    for (const each of option.series) {
+      Object.assign(each, { stack: "all", lineStyle: { width: 0 } });
+      each.areaStyle = { color: each.itemStyle.color, opacity: 0.85 };
+    }
+    const narrow = window.innerWidth < 560;
+    const key = {
+      orient: "vertical",
+      formatter: (name) => format.shorten(name, 36),
+      selectedMode: false,
+      icon: "roundRect",
+      ...(narrow ? {} : { left: "auto", right: 0, top: 8 }),
+    };
+    const room = 18 * names.length;
+    return {
+      height: narrow ? 280 + room : Math.max(340, room + 30),
+      option: {
+        ...option,
+        grid: { ...option.grid, top: narrow ? room + 12 : 14, right: narrow ? 12 : 270 },
+        legend: legend(colours, names, key),
+        xAxis: { ...option.xAxis, min: 0, max: longest },
+        yAxis: { ...option.yAxis, ...binaryScale(highest) },
+      },
+    };
+  };
+
+  // What lines across a chart of memory over time have in common: those of settled memory are dashed.
+  const horizontal = (colours) => ({
+    silent: true,
+    symbol: "none",
+    animation: false,
+    label: { show: true, position: "insideEndTop", formatter: "{b}", color: colours.ink },
+    lineStyle: { color: colours.ink, type: "dashed", width: 1.5 },
+  });
+
+  const MOST_TRIMS = 60;
+
+  // A line at each moment at which the heaps were trimmed; where they would lie on each other, the first alone.
+  const trims = (colours, trim, end, show = true) => {
+    if (!trim || trim.first > end) return [];
+    const number = trim.every ? Math.floor((end - trim.first) / trim.every) + 1 : 1;
+    const often = trim.every ? `, every ${format.seconds(trim.every)}` : "";
+    return Array.from({ length: number > MOST_TRIMS ? 1 : number }, (_, at) => ({
+      xAxis: trim.first + at * trim.every,
+      name: `malloc_trim${often}`,
+      lineStyle: { color: colours.violet, type: "solid", width: 1 },
+      label: { show: show && at === 0, position: "insideEndTop", color: colours.ink },
+    }));
+  };
+
   const bars = (colours, labels, series, more) => ({
     ...base(colours),
     tooltip: {
@@ -227,6 +290,9 @@ const figures = (() => {
     zoom,
     binaryScale,
     overTime,
+    stacked,
+    horizontal,
+    trims,
     bars,
     armsOf,
     levelColour,
