@@ -140,6 +140,16 @@ def test_shares_of_too_few_samples_are_not_told(tmp_path, sites):
     assert any("--depth full" in note for note in said.notes)
 
 
+def test_that_no_allocation_was_sampled_is_told(tmp_path, sites):
+    never = {"depth": native.TRIAGE, "sampler": native.SAMPLER_NONE, "period_bytes": 1 << 40}
+    said = recorded_as(tmp_path, sites, "200", **never).profile
+    assert (said.samples, said.totals.total_objects) == (0, 200)
+    assert not said.sites
+    assert any("--depth full" in note for note in said.notes)
+    assert said.totals.max_bytes.low == 0
+    assert said.totals.max_bytes.high == said.totals.total_bytes
+
+
 @pytest.mark.parametrize("depth", ["triage", "full"])
 @pytest.mark.parametrize("threads", [20, 100])
 def test_what_waiting_threads_have_in_use_is_within_its_bounds(tmp_path, depth, threads):

@@ -27,13 +27,13 @@ def notes(recording: native.Recording, depth: str, own: Sequence[UnrecordedAlloc
     header, whole, images = recording.header(), recording.totals(), recording.images()
     unnamed = [*_uncertain(recording.uncertain_modules()), *_refused(recording.refused_maps())]
     if header.attached:
-        return [*missing(recording), *unnamed, *_few(whole, depth, attached=True), *_oddities(whole)]
+        return [*missing(recording), *unnamed, *_few(images, whole, depth, attached=True), *_oddities(whole)]
     return [
         *missing(recording),
         *unnamed,
         *map(unrecorded.note, own),
         *_sampling(recording.instruction_samples(), header),
-        *_few(whole, depth),
+        *_few(images, whole, depth),
         *_incomplete(recording.incomplete()),
         *_elsewhere(recording, whole, own),
         *_past_us(images, whole, late=header.lead > 0),
@@ -250,13 +250,16 @@ def _sampling(seen: native.InstructionSamples, header: native.Header) -> list[st
     return []
 
 
-def _few(whole: native.Totals, depth: str, *, attached: bool = False) -> list[str]:
-    if depth == "triage" and 0 < whole.samples < _ENOUGH_SAMPLES:
-        if attached:
-            return [f"Only {whole.samples} allocations were sampled, so sites are rough; watch for longer."]
-        few = f"Only {whole.samples} allocations were sampled: too few for shares of sites"
-        return [f"{few}, and lifetimes and peaks are rough. --depth full counts them all."]
-    return []
+def _few(
+    images: list[native.Image], whole: native.Totals, depth: str, *, attached: bool = False
+) -> list[str]:
+    if depth != "triage" or whole.samples >= _ENOUGH_SAMPLES or not any(image.objects for image in images):
+        return []
+    few = f"Only {whole.samples} allocations were sampled"
+    if attached:
+        return [f"{few}, so sites are rough; watch for longer."]
+    rough = "too few for shares of sites, and lifetimes and peaks are rough"
+    return [f"{few}: {rough}. --depth full counts them all."]
 
 
 def _incomplete(stacks: native.IncompleteStacks) -> list[str]:

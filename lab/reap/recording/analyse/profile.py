@@ -192,6 +192,8 @@ def _totals(
         )
     # Totals are counted: a rare sample that stands for too much cannot lift a peak above them.
     largest = estimates.at_most(estimates.from_variance(use.max_bytes, use.max_bytes_variance), size)
+    if use.max_bytes == 0:  # no block was sampled: all may have been in use
+        largest = Estimate(value=0.0, low=0.0, high=float(size))
     # Few samples that each stand for much say next to nothing: what was touched is resident.
     if resident > 0 and not largest.exact and largest.low <= _UNSURE * largest.value:
         largest = estimates.at_most(largest, largest.low + resident)
