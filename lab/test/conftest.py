@@ -10,6 +10,9 @@ cannot do that: there it is repeated a few seconds later.
 """
 
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -56,3 +59,11 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if again:
         item.session.items.append(item)  # pytest's loop reaches it after the others
     return True
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter; each pytest that starts closes those of `tmp_path` again."""
+    with tempfile.TemporaryDirectory(prefix="reap-test-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)

@@ -200,11 +200,8 @@ def test_sanitizers_are_recognised_before_the_start(tmp_path, flag, name):
         assert f"is built with {name}" in done.stderr
 
 
-def test_set_group_id_and_unreadable_as_an_unprivileged_user(tmp_path):
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.geteuid() and folder.is_relative_to("/tmp") and folder != Path("/tmp"):
-            folder.chmod(0o755)
-    path = executable(tmp_path / "privileged", Path(program("busy")).read_bytes())
+def test_set_group_id_and_unreadable_as_an_unprivileged_user(open_folder):
+    path = executable(open_folder / "privileged", Path(program("busy")).read_bytes())
     path.chmod(0o755 | stat.S_ISGID)
     assert "set-group-ID" in as_nobody(lambda: resolve([str(path)]).obstacle)
     path.chmod(0o711)

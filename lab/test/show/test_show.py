@@ -123,23 +123,19 @@ def test_an_output_folder_that_may_not_be_written(tmp_path):
     assert "Traceback" not in said
 
 
-def test_a_program_that_would_change_its_user_is_refused(tmp_path):
-    copy = tmp_path / "suid"
+def test_a_program_that_would_change_its_user_is_refused(open_folder):
+    copy = open_folder / "suid"
     copy.write_bytes(Path(program("busy")).read_bytes())
     copy.chmod(0o4755)
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(folder.stat().st_mode | 0o055) if folder != Path("/tmp") else None
     said = reap_as_nobody("record", "-o", "/dev/null/x", "--", str(copy), cwd="/")
     assert said.endswith(f"\n{int(ExitCode.NOT_EXECUTABLE)}"), said
     assert "set-user-ID" in said or "set-user" in said
 
 
-def test_an_unprivileged_user_can_record(tmp_path):
-    folder = tmp_path / "theirs"
+def test_an_unprivileged_user_can_record(open_folder):
+    folder = open_folder / "theirs"
     folder.mkdir()
     os.chown(folder, NOBODY, NOBODY)
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(parent.stat().st_mode | 0o055)
     said = reap_as_nobody("record", "-o", str(folder / "x.reap"), "--", program("busy"), cwd=folder)
     assert said.endswith("\n0"), said
     seen = read(folder / "x.reap")
