@@ -13,7 +13,7 @@ VERBS = {
     "compare": (["compare", "-a", GOOD, "-n", "2"], "Verdict: "),
     "drag": (["drag"], "Verdict: "),
     "drag, sampled": (["drag", "--engine", "sample"], "Verdict: "),
-    "tune": (["tune", "-n", "22"], "Verdict: "),
+    "tune": (["tune", "-n", "28"], "Verdict: "),
     "rss": (["rss"], "Verdict: "),
     "check": (["check", "--max-peak", "1GB"], "ok: peak"),
     "wall": (["wall", "--budget", "4"], "Verdict: "),
