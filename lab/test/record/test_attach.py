@@ -215,12 +215,15 @@ def test_nothing_is_left_when_reap_is_ended(tmp_path, number, status):
 
 
 def test_a_process_that_ends_meanwhile(tmp_path):
-    with running(pause=1000, work=0, seconds=2) as held:
-        begin = time.monotonic()
-        done = reap("record", "--pid", str(held.pid), "--seconds", "60", "-o", "e.reap", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert time.monotonic() - begin < 30
-        assert f"process {held.pid} ended while it was watched" in done.stderr
+    with running(pause=1000, work=0, seconds=60) as held:
+        words = [*reap_command(), "record", "--pid", str(held.pid), "--seconds", "600", "-o", "e.reap"]
+        with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as recording:
+            while recording.poll() is None and not (tmp_path / "e.reap").exists():
+                time.sleep(0.05)
+            held.process.terminate()
+            _, said = recording.communicate(timeout=60)
+        assert recording.returncode == 0, said
+        assert f"process {held.pid} ended while it was watched" in said
         assert held.process.wait() == 7
     assert read.read(tmp_path / "e.reap").header().finished
 
