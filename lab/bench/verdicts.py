@@ -28,7 +28,6 @@ import reports
 from judge import Verdict
 
 from reap.base import units
-from reap.launch.program import resolve
 
 VERBS = ("run", "wall")
 
@@ -87,8 +86,6 @@ def _ask(case: known.Known | reports.Report, verb: str, asked: argparse.Namespac
     )
     words, environment = found if isinstance(found, tuple) else (found, {})
     with tempfile.TemporaryDirectory(prefix="reap-verdicts-") as folder:
-        if verb == "run" and resolve(words).obstacle:  # it refuses, and points to `wall`
-            return {"case": case.name, "verb": verb, "headline": "inconclusive", "findings": []}
         budget = ("--budget", str(asked.budget)) if asked.budget else ()
         begin = time.monotonic()
         said = asking.diagnosis(verb, words, environment, Path(folder), budget)
