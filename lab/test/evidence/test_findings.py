@@ -191,10 +191,19 @@ def test_proven_causes_come_first_then_open_ones() -> None:
     assert [each.cause for each in told] == ["tcache overflow", "placement", "page faults"]
 
 
-@pytest.mark.parametrize(("cpu", "status"), [(0.5, "proven"), (0.58, "inconclusive"), (0.7, "inconclusive")])
-def test_what_placement_alone_explains_proves_no_other_cause(cpu: float, status: str) -> None:
+@pytest.mark.parametrize(
+    ("cpu", "half", "status"),
+    [
+        (0.5, 0.01, "proven"),
+        (0.5, 0.09, "proven"),
+        (0.5, 0.1, "inconclusive"),
+        (0.58, 0.01, "inconclusive"),
+        (0.7, 0.01, "inconclusive"),
+    ],
+)
+def test_what_placement_alone_explains_proves_no_other_cause(cpu: float, half: float, status: str) -> None:
     """A cache that never overflows places blocks elsewhere, too."""
-    held = comparison_of([price("cache", cpu), price("placed", 0.6)])
+    held = comparison_of([price("cache", cpu, half), price("placed", 0.6, 0.005)])
     (overflow,) = (each for each in judged([OVERFLOW], trials_of([held]), {}) if each.cause == OVERFLOW.cause)
     assert overflow.status == status
     unsuspected = [each.cause for each in judged([], trials_of([held]), {})]
@@ -213,7 +222,11 @@ def test_what_was_tried_for_little_is_told_only_where_it_gained(gains: float, to
 def test_no_more_than_page_faults_take_is_gained_by_sparing_them(cpu: float, status: str) -> None:
     """Huge pages spare misses of the TLB as well, which are no page faults."""
     faults = msgspec.structs.replace(of("page faults"), weight=0.15)
-    assert found(faults, setting(faults.arms[0], cpu)).status == status
+    assert found(faults, setting("huge pages", cpu)).status == status
+    kept = next(name for name in faults.arms if name != "huge pages")
+    assert found(faults, setting(kept, cpu)).status == "proven"
+    both = found(faults, setting("huge pages", 0.7), setting(kept, 0.9))
+    assert (both.status, both.trial) == ("proven", kept)
 
 
 def test_time_per_request_is_a_server_s_time() -> None:

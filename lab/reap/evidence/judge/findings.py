@@ -6,6 +6,7 @@ from reap.base import units
 from reap.compare import judge, phrases
 from reap.compare.judge import Standing
 from reap.evidence.analyse.suspicions.records import OF_MEMORY, Cause, Remedy, Suspicion
+from reap.evidence.analyse.suspicions.remedies import HUGE_PAGES
 from reap.evidence.analyse.suspicions.thresholds import CAUSE_WORTH
 from reap.evidence.judge.records import Finding, Status
 from reap.evidence.judge.untrusted import why_not
@@ -54,7 +55,8 @@ _MOVES: frozenset[Cause] = frozenset({"tcache overflow", "large blocks", "many a
 """Causes whose preloads place blocks elsewhere, too."""
 
 _MORE = 0.05
-"""How much more than a change of placement alone they must gain, of all time, to prove their cause."""
+"""How much more than a change of placement alone they must gain, of all time and beyond both intervals, to
+prove their cause."""
 
 _BY_CACHE: frozenset[Cause] = frozenset(
     {"tcache overflow", "large blocks", "page faults", "brk thrash", "mmap thrash"}
@@ -109,15 +111,23 @@ def _is_news(finding: Finding, heavy: set[Cause]) -> bool:
 
 
 def _is_placement(cause: Cause, ratio: Ratio, ran: Trials) -> bool:
-    """Whether an arm that also moves blocks gains no more than the one that only moves them."""
+    """Whether an arm that also moves blocks gains no more for certain than the one that only moves them."""
     placed = ran.get(f"{price.PREFIX}placed")
     won = gain(*placed) if placed and cause in _MOVES else None
-    return won is not None and won.ratio.value <= ratio.ratio.value + _MORE
+    if won is None:
+        return False
+    return ratio.ratio.value >= won.ratio.value - _MORE or ratio.ratio.high >= won.ratio.low
 
 
-def _is_beyond(suspicion: Suspicion, won: Ratio) -> bool:
-    """Whether an arm that spares page faults gains more than these take, as huge pages do by their TLB."""
-    return suspicion.cause == "page faults" and 1 - won.ratio.high > suspicion.weight + _MORE
+def _is_beyond(suspicion: Suspicion, arm: str, ratio: Ratio) -> bool:
+    """Whether huge pages gain more than page faults take, since they spare misses of the TLB as well."""
+    more = 1 - ratio.ratio.value > suspicion.weight + _MORE
+    return suspicion.cause == "page faults" and arm == HUGE_PAGES and more
+
+
+def _is_explained(suspicion: Suspicion, ratio: Ratio, side: Side, ran: Trials) -> bool:
+    """Whether another cause explains what an arm gains."""
+    return _is_placement(suspicion.cause, ratio, ran) or _is_beyond(suspicion, side.allocator, ratio)
 
 
 def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], remedies: str) -> Finding:
@@ -132,9 +142,9 @@ def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], reme
     ]
     weight = suspicion.weight
     if won:
-        ratio, side = min(won, key=lambda each: each[0].ratio.value)
-        explained = _is_placement(suspicion.cause, ratio, ran) or _is_beyond(suspicion, ratio)
-        return _said(suspicion, "inconclusive" if explained else "proven", side, ratio)
+        proving = [each for each in won if not _is_explained(suspicion, *each, ran)]
+        ratio, side = min(proving or won, key=lambda each: each[0].ratio.value)
+        return _said(suspicion, "proven" if proving else "inconclusive", side, ratio)
     if not known:
         return Finding(
             cause=suspicion.cause,

@@ -11,6 +11,8 @@ _KEEP_ALL = "glibc.malloc.trim_threshold=2147483648:glibc.malloc.mmap_max=0"
 
 _TUNABLES = "GLIBC_TUNABLES"
 
+HUGE_PAGES = "huge pages"
+
 
 def probes(facts: WallFacts, *names: str) -> list[str]:
     """Preloads that take a cause away, by their names; none where nothing can be preloaded."""
@@ -64,7 +66,7 @@ def huge_pages(facts: WallFacts) -> list[Remedy]:
         return []
     return [
         Remedy(
-            name="huge pages",
+            name=HUGE_PAGES,
             environment={_TUNABLES: "glibc.malloc.hugetlb=1"},
             note="where the kernel provides huge pages",
         )
