@@ -21,7 +21,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 """A 64-bit symbol, the only ones that are read: name, info, other, section, value, size."""
 _UNDEFINED = 0
 _TYPE = 15
-"""Of a symbol's info."""
+"""Bits of a symbol's info that have its type."""
 
 TABLE_ERRORS = (ELFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError)
 """What pyelftools lets out when a table lies beyond the end of the file."""
@@ -158,7 +158,7 @@ class SymbolTable:
         self._data = bytes(section.data())
 
     def functions(self, names: Iterable[str]) -> tuple[dict[str, int], list[str]]:
-        """Of these names the functions that it defines, with their addresses, and those that it wants."""
+        """Return the functions of these names that it defines, with addresses, and those that it wants."""
         return native.named_symbols(self._data, self.strings, list(names))
 
     def defined(self) -> Iterator[tuple[str, int, int]]:

@@ -155,7 +155,7 @@ class Budget:
 
     def _usual(self, cell: Cell) -> float:
         """Seconds that the warm-up of the cell's arm took."""
-        return next(run.seconds for run in self._folder.runs if run.warmup and run.cell.arm() == cell.arm())
+        return next(run.seconds for run in self._warm_ups() if run.cell.arm() == cell.arm())
 
 
 def announcement(spec: Spec, arms: int, more: Sequence[More]) -> str:

@@ -184,13 +184,21 @@ const figures = (() => {
     };
   };
 
-  // What lines across a chart of memory over time have in common: those of settled memory are dashed.
+  // Style of lines across a chart of memory over time: those of settled memory are dashed.
   const horizontal = (colours) => ({
     silent: true,
     symbol: "none",
     animation: false,
     label: { show: true, position: "insideEndTop", formatter: "{b}", color: colours.ink },
     lineStyle: { color: colours.ink, type: "dashed", width: 1.5 },
+  });
+
+  // A series without points that has such lines.
+  const across = (colours, lines, more = {}) => ({
+    name: "",
+    type: "line",
+    data: [],
+    markLine: { ...horizontal(colours), ...more, data: lines },
   });
 
   const MOST_TRIMS = 60;
@@ -292,6 +300,7 @@ const figures = (() => {
     overTime,
     stacked,
     horizontal,
+    across,
     trims,
     bars,
     armsOf,

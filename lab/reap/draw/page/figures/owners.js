@@ -1,6 +1,6 @@
 // Memory over time by owner: areas that lie on each other and add up to all of it.
 (() => {
-  const { stacked, tip, horizontal, trims } = figures;
+  const { stacked, tip, across, trims } = figures;
 
   // An owner has one colour on every page. What an allocator holds, which is often seen together, has those of
   // Okabe and Ito: apart for every kind of colour vision, on light and on dark.
@@ -51,21 +51,11 @@
       ];
     };
     option.tooltip.formatter = ([{ dataIndex: at }]) => tip(format.seconds(seconds[at]), parts(at));
-    option.series.push({
-      name: "",
-      type: "line",
-      data: [],
-      markLine: {
-        ...horizontal(colours),
-        data: [
-          [
-            { coord: [half, settled], name: `settled: ${format.bytes(settled)}` },
-            { coord: [seconds.at(-1), settled] },
-          ],
-          ...trims(colours, trim, seconds.at(-1)),
-        ],
-      },
-    });
+    const level = [
+      { coord: [half, settled], name: `settled: ${format.bytes(settled)}` },
+      { coord: [seconds.at(-1), settled] },
+    ];
+    option.series.push(across(colours, [level, ...trims(colours, trim, seconds.at(-1))]));
     return {
       height,
       option,

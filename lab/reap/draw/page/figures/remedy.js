@@ -1,6 +1,6 @@
 // Memory over time with a remedy, beside that of the program as it is: one of the small charts of one scale.
 (() => {
-  const { overTime, binaryScale, horizontal, trims } = figures;
+  const { overTime, binaryScale, horizontal, across, trims } = figures;
 
   const remedy = (answer, _, colours) => {
     const { name, side, base, most, longest, trim } = answer;
@@ -14,16 +14,8 @@
     const option = overTime(colours, format.bytes, sides);
     const levels = [level(base.settled, colours.grey)];
     if (name && side.settled !== null) levels.push(level(side.settled, colours.blue));
-    option.series.push({
-      name: "",
-      type: "line",
-      data: [],
-      markLine: {
-        ...horizontal(colours),
-        label: { show: false },
-        data: [...levels, ...trims(colours, trim, points(side.curve).at(-1)?.seconds ?? 0, false)],
-      },
-    });
+    const moments = trims(colours, trim, points(side.curve).at(-1)?.seconds ?? 0, false);
+    option.series.push(across(colours, [...levels, ...moments], { label: { show: false } }));
     return {
       height: 190,
       option: {
