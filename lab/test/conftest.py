@@ -13,6 +13,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -67,3 +68,13 @@ def open_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="reap-test-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Chromium, with a profile of its own."""
+    import chromium  # the tests of the tries above have this file alone
+
+    driver = chromium.started(tmp_path_factory.mktemp("user"))
+    yield driver
+    driver.quit()

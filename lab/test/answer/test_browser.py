@@ -43,13 +43,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    driver = chromium.started(tmp_path_factory.mktemp("user"))
-    yield driver
-    driver.quit()
-
-
 class Page:
     """A page that is open, and what a test asks of it."""
 

@@ -1,6 +1,5 @@
 """Pages of rss and drag without figures in a browser: navigation and themes."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +32,6 @@ DRAG = {
     "left_out": 0,
     "processes": [],
 }
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    driver = chromium.started(tmp_path_factory.mktemp("user"))
-    yield driver
-    driver.quit()
 
 
 def shown(browser: Any, folder: Path, text: str) -> Page:

@@ -20,13 +20,6 @@ pytestmark = [pytest.mark.browser, chromium.needed]
 FRAMES = "[...document.querySelectorAll('.flame g.frame')]"
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    driver = chromium.started(tmp_path_factory.mktemp("user"))
-    yield driver
-    driver.quit()
-
-
 @pytest.fixture
 def page(browser: Any, tmp_path: Path) -> Iterator[Page]:
     held = whole(

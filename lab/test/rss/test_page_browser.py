@@ -62,13 +62,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    driver = chromium.started(tmp_path_factory.mktemp("user"))
-    yield driver
-    driver.quit()
-
-
 @pytest.fixture
 def opened(browser: Any, folder: Path) -> Iterator[Any]:
     """Opens a page; when the test is over, the page must have kept quiet."""
