@@ -1,9 +1,10 @@
-"""What all tests begin with, and how often one whose outcome depends on time or chance is tried.
+"""What all tests begin with, and how often one that fails is tried.
 
-Where tries are independent, a test that fails by chance once in a hundred runs fails three times in a row
-once in a million. But on a busy machine they are not, and a fault that shows only now and then is hidden:
-look at each R in the log of a run, and write tests so that they need no second try. `setup/repeat` tries
-each once, to see how often chance decides.
+A test whose outcome depends on time or chance is tried three times, any other one twice, as nobody knows of
+every test what a stalled machine does to it. Where tries are independent, a test that fails by chance once in
+a hundred runs fails three times in a row once in a million. But on a busy machine they are not, and a fault
+that shows only now and then is hidden: look at each test that the stages count as tried again, and write
+tests so that they need no second try. `setup/repeat` tries each once, to see how often chance decides.
 
 A try that failed is repeated after all other tests, when the machine may be less busy. The workers of xdist
 cannot do that: there it is repeated a few seconds later.
@@ -18,7 +19,9 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-_TRIES = 3
+_TRIES = 2
+_TRIES_OF_CHANCE = 3
+"""Of a test that is marked as one whose outcome depends on time or chance."""
 _DELAY = 10
 """Seconds between two tries in a worker of xdist."""
 _LEFT = pytest.StashKey[int]()
@@ -35,12 +38,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("reruns") is not None:
         return
     for item in items:
-        if not (item.get_closest_marker("timed") or item.get_closest_marker("verdict")):
-            continue
         if hasattr(config, "workerinput"):
-            item.add_marker(pytest.mark.flaky(reruns=_TRIES - 1, reruns_delay=_DELAY))
+            item.add_marker(pytest.mark.flaky(reruns=_tries(item) - 1, reruns_delay=_DELAY))
         else:
-            item.stash[_LEFT] = _TRIES
+            item.stash[_LEFT] = _tries(item)
+
+
+def _tries(item: pytest.Item) -> int:
+    by_chance = item.get_closest_marker("timed") or item.get_closest_marker("verdict")
+    return _TRIES_OF_CHANCE if by_chance else _TRIES
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -52,7 +58,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
     again = item.stash[_LEFT] > 0 and any(report.failed for report in reports)
     for report in reports:
-        report.rerun = _TRIES - 1 - item.stash[_LEFT]  # read by pytest-rerunfailures for its summary
+        report.rerun = _tries(item) - 1 - item.stash[_LEFT]  # read by pytest-rerunfailures for its summary
         if again and report.failed:
             report.outcome = "rerun"
         item.ihook.pytest_runtest_logreport(report=report)

@@ -102,7 +102,10 @@ def show(done: Ended, log: Path) -> None:
     print(row(done), flush=True)
 
 
-HEADER = f"{'stage':<14} {'wall s':>8} {'CPU s':>8} {'compiled':>9} {'cached':>7} {'tests':>6} {'skipped':>8}"
+HEADER = (
+    f"{'stage':<14} {'wall s':>8} {'CPU s':>8} {'compiled':>9} {'cached':>7} {'tests':>6} {'skipped':>8}"
+    f" {'again':>6}"
+)
 
 
 def row(done: Ended) -> str:
@@ -110,7 +113,7 @@ def row(done: Ended) -> str:
     counts = done.counts
     return (
         f"{done.name:<14} {done.wall:>8.1f} {done.cpu:>8.1f} {counts.compiled:>9} {counts.cached:>7}"
-        f" {counts.tests:>6} {counts.skipped:>8}  {'passed' if done.passed else 'FAILED'}"
+        f" {counts.tests:>6} {counts.skipped:>8} {counts.again:>6}  {'passed' if done.passed else 'FAILED'}"
     )
 
 
@@ -164,10 +167,11 @@ def main() -> int:
     print(HEADER, flush=True)
     done = run(chosen(sys.argv[1:]), len(os.sched_getaffinity(0)), ROOT / "build" / "test-logs")
     tests, skipped = sum(each.counts.tests for each in done), sum(each.counts.skipped for each in done)
+    again = sum(each.counts.again for each in done)
     print(
         f"{'all':<14} {time.monotonic() - begin:>8.1f} {sum(each.cpu for each in done):>8.1f}"
         f" {sum(each.counts.compiled for each in done):>9} {sum(each.counts.cached for each in done):>7}"
-        f" {tests:>6} {skipped:>8}"
+        f" {tests:>6} {skipped:>8} {again:>6}"
     )
     failed = sum(not each.passed for each in done)
     print(f"\n{len(done) - failed} passed, {failed} failed")

@@ -19,7 +19,7 @@ def count(log: Path, reports: Path, cache_log: Path) -> Counts:
     as the one test that ctest sees. A file that is missing counts nothing.
     """
     text = log.read_text(errors="replace") if log.exists() else ""
-    tests, skipped = _of_pytest(text)
+    tests, skipped, again = _of_pytest(text)
     programs = [int(n) for n in _CTEST.findall(text)]
     results = {path.stem: _of_report(path) for path in sorted(reports.glob("*.xml"))}
     reported = list(results.values())
@@ -31,18 +31,20 @@ def count(log: Path, reports: Path, cache_log: Path) -> Counts:
         cached=hits,
         tests=tests + max(0, by_ctest) + sum(run for run, _ in reported),
         empty=tuple(name for name, cases in results.items() if sum(cases) == 0),
+        again=again,
         skipped=skipped + len(_CTEST_SKIPPED.findall(text)) + sum(skips for _, skips in reported),
     )
 
 
-def _of_pytest(text: str) -> tuple[int, int]:
-    """Tests run and skipped, of all closing lines of pytest: `5 passed, 2 skipped in 3.1s`."""
-    run = skipped = 0
+def _of_pytest(text: str) -> tuple[int, int, int]:
+    """Tests run, skipped and tried again, of all closing lines of pytest: `5 passed, 2 skipped in 3.1s`."""
+    run = skipped = again = 0
     for line in _PYTEST.findall(text):
         outcomes = {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", line)}
         run += outcomes.get("passed", 0) + outcomes.get("failed", 0)
         skipped += outcomes.get("skipped", 0)
-    return run, skipped
+        again += outcomes.get("rerun", 0)
+    return run, skipped, again
 
 
 def _of_report(path: Path) -> tuple[int, int]:

@@ -41,6 +41,8 @@ class Counts:
     tests: int = 0
     """Test cases that were run."""
     skipped: int = 0
+    again: int = 0
+    """Tries of tests that failed and were tried again: look at each in the log."""
     empty: tuple[str, ...] = ()
     """Test programs that ran no case at all: they checked nothing, whatever their exit status."""
 

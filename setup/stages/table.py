@@ -6,7 +6,8 @@ A command reads from its environment how many cores it has ($JOBS), and where th
 
 from stage import Cores, Stage
 
-PYTEST = ".venv/bin/python -m pytest -q --durations=5 --rerun-show-tracebacks"
+PYTEST = ".venv/bin/python -m pytest -q --durations=5 --rerun-show-tracebacks --maxfail=50"
+"""Ends after so many failures: of a broken build each test would be waited for twice."""
 EVERYWHERE = "not browser and not long and not package and not verdict and not workloads"
 """Of the lab's tests those that need nothing but what setup/apt/test.txt brings."""
 

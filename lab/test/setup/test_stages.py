@@ -157,7 +157,7 @@ LOG = """
 3/3 Test #3: c ....   Passed    0.01 sec
 100% tests passed, 0 tests failed out of 3
 12 passed, 3 skipped, 40 deselected in 3.21s
-2 failed, 5 passed in 71.00s (0:01:11)
+2 failed, 5 passed, 4 rerun in 71.00s (0:01:11)
 """
 REPORT = """<testsuites tests="3"><testsuite name="R" tests="3">
 <testcase name="A" status="run" result="completed"/><testcase name="B" status="run" result="skipped"/>
@@ -171,6 +171,7 @@ def test_what_is_counted(command, tmp_path):
     counts = command.parts["account"].count(log, reports, cache)
     assert (counts.compiled, counts.cached) == (3, 2), "the cache saw one that the log hides"
     assert (counts.tests, counts.skipped) == (2 + 12 + 7, 1 + 3)
+    assert counts.again == 4
     reports.mkdir()
     (reports / "a.xml").write_text(REPORT)
     counts = command.parts["account"].count(log, reports, cache)

@@ -110,6 +110,7 @@ def test_of_a_server_that_dies_what_was_seen_is_told(here: Path) -> None:
     assert not running()
 
 
+@pytest.mark.timed
 def test_a_process_is_observed_by_the_kernels_word(here: Path) -> None:
     script = "import time\nkept = []\nwhile True: kept.append(b'x' * 300000); time.sleep(0.02)"
     with subprocess.Popen(["/usr/bin/python3", "-c", script]) as it:
@@ -117,7 +118,7 @@ def test_a_process_is_observed_by_the_kernels_word(here: Path) -> None:
             done = CliRunner().invoke(
                 soak,
                 [
-                    *("--pid", str(it.pid), "--hours", str(3 * SECONDS), "--interval", "0.05"),
+                    *("--pid", str(it.pid), "--hours", str(5 * SECONDS), "--interval", "0.05"),
                     *("-o", "x.csv", "--json", "x.json"),
                 ],
             )
