@@ -23,6 +23,8 @@ class Explained:
     """None where there was nothing to try."""
     missing: dict[str, str] = field(default_factory=dict)
     """Why an arm was not tried, a clause, by its name."""
+    takes: float = 0.0
+    """Seconds that trials would take, where none was run for that; else 0."""
 
 
 def explain(

@@ -12,6 +12,8 @@ _NOT_ASKED = errno.ECANCELED
 
 def of_watching(launch: Launch, outcome: Outcome) -> list[str]:
     """Of the run that nothing entered."""
+    if outcome.interrupted:
+        return ["Ctrl-C ended it: the results cover the time until then"]
     if outcome.signal and not outcome.timed_out:
         return [f"it was ended by {signal_name(outcome.signal)}: the results cover the time until then"]
     if not outcome.timed_out:

@@ -5,6 +5,8 @@ Or watches a process that runs already, by what the kernel says alone.
 
 import contextlib
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from msgspec.structs import replace
 
 from reap import native
 from reap.allocators import library
+from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
 from reap.evidence import collectors_run, refusals
@@ -50,6 +53,8 @@ _WORTH_ASKING = 16 << 20
 """Bytes that seem free in the heap, from which on glibc is asked: half of what is ever called a cause."""
 _ASKED_EVERY = 0.05
 """Seconds."""
+_LONG = 60
+"""Seconds, from which on it is worth a word how long a run takes."""
 _PERIOD = 1e-3
 """Seconds of CPU time a sample stands for, as `watch.run` samples."""
 
@@ -69,6 +74,8 @@ class Measured(Record):
     """Whether there is a recording of the counted run."""
     timed_out: bool = False
     """Whether the counted run did not end in time: what is known is of the time until then."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended the first run: the same, and there was no other."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +104,19 @@ def measure(
 ) -> Measured:
     """Runs the program twice and returns what was seen. Its files are in `folder`.
 
-    `by_strace` runs it once more where the kernel's tracepoints do not count its system calls. `start` runs
-    it to its end. Throws ReapError where it cannot be run, or what was seen not be read.
+    Ctrl-C ends the first run as a time limit does, and later ones by a KeyboardInterrupt. `by_strace` runs it
+    once more where the kernel's tracepoints do not count its system calls. `start` runs it to its end. Throws
+    ReapError where it cannot be run, or what was seen not be read.
     """
     calibrated = calibration.here(say)
     (folder / _SAMPLED).unlink(missing_ok=True)  # of a run that was killed
     say("watching one run: nothing is loaded into it")
     why_not = _uncountable(program)
-    with _slab_growth() as growth:
-        outcome = watch.run(launch, folder / _SAMPLED, faults=bool(why_not), start=start)
+    with _slab_growth() as growth, _long_run_told(say):
+        first_launch = replace(launch, interruptible=True)
+        outcome = watch.run(first_launch, folder / _SAMPLED, faults=bool(why_not), start=start)
+    if outcome.interrupted:
+        why_not = why_not or "Ctrl-C ended the run before"
     first = _read(folder / _SAMPLED, ALLOCATOR_FILES)
     notes = [*program.notes, *wall_notes.of_watching(launch, outcome)]
     counting = None
@@ -113,7 +124,9 @@ def measure(
     if why_not:
         notes.append(f"its allocations were not counted: {why_not}")
     else:
-        say("counting its allocations in another run")
+        again = units.duration(outcome.wall_ns / 1e9)
+        long = f", which takes about as long ({again})" if outcome.wall_ns >= _LONG * 1e9 else ""
+        say(f"counting its allocations in another run{long}")
         counting = _counted(launch, folder, start)
         notes += wall_notes.of_counting(outcome, counting.outcome)
         if refused := refusals.find(launch, outcome, counting.outcome, start):
@@ -138,8 +151,10 @@ def measure(
         if suspected >= _WORTH_ASKING and wall.growth is None and askable:
             say("asking glibc in a further run how much of its heap is free")
             wall = replace(wall, resident=replace(wall.resident, trimmable=_trimmable(launch)))
-    wall = replace(wall, collections=collectors_run.with_heard(launch, first, wall.collections, say, start))
-    if by_strace and wall.calls is None:
+    if not outcome.interrupted and outcome.wall_ns < _LONG * 1e9:
+        heard = collectors_run.with_heard(launch, first, wall.collections, say, start)
+        wall = replace(wall, collections=heard)
+    if by_strace and wall.calls is None and not outcome.interrupted:
         say("counting its system calls by strace in a further run")
         wall = _with_strace(wall, launch)
         notes.append(wall_notes.STRACE)
@@ -149,13 +164,14 @@ def measure(
         wall=replace(
             collectors.with_shares(wall),
             notes=notes,
-            unfinished=outcome.timed_out,
+            unfinished=outcome.timed_out or outcome.interrupted,
             refused=refused is not None and refused.every,
             irreplaceable=_irreplaceable(program, refused),
             calibration=calibrated.costs,
         ),
         stacks=facts.folded(seen),
-        status=ExitCode.TIMED_OUT if outcome.timed_out else outcome.status,
+        status=_status(outcome),
+        interrupted=outcome.interrupted,
         recorded=counting is not None,
         timed_out=counting is not None and counting.outcome.timed_out,
     )
@@ -195,6 +211,25 @@ def watch_running(pid: int, seconds: float, folder: Path, say: Say) -> Measured:
         calibration=calibrated.costs,
     )
     return Measured(wall=wall, stacks=facts.folded(seen))
+
+
+def _status(outcome: Outcome) -> int:
+    if outcome.interrupted:
+        return ExitCode.SIGNALLED + signal.SIGINT
+    return ExitCode.TIMED_OUT if outcome.timed_out else outcome.status
+
+
+@contextlib.contextmanager
+def _long_run_told(say: Say) -> Iterator[None]:
+    """Says after a minute inside it what may be done about a run that takes long."""
+    told = "it still runs after 60 s: Ctrl-C ends it, and the verdict is on the time until then"
+    timer = threading.Timer(_LONG, say, [told])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _image_of(pid: int) -> str:

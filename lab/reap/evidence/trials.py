@@ -19,6 +19,7 @@ from reap.compare.judge import Standing
 from reap.evidence.analyse.reach import FEWEST_CALLED, untriable
 from reap.evidence.analyse.suspicions.records import NO_TIME, Remedy, Suspicion
 from reap.evidence.records import Wall
+from reap.experiment import statistics
 from reap.experiment.budget import LEAST_ROUNDS
 from reap.experiment.records import Comparison
 from reap.experiment.spec import Spec, state_of
@@ -36,6 +37,9 @@ FEWEST = 2
 
 BUDGET = 30.0
 """Seconds for the second comparison, where no one says otherwise."""
+
+PATIENCE = 1800.0
+"""Seconds for the first comparison, where no one says otherwise: it is not begun where it takes longer."""
 
 RESERVED = 0.4
 """The part of a budget for both comparisons that the first leaves to the second."""
@@ -99,6 +103,19 @@ def within(arms: Sequence[Allocator], seconds: float, budget: float) -> tuple[li
     if len(affordable(arms, seconds, (1 - RESERVED) * budget)) == len(arms):
         return list(arms), RESERVED
     return list(arms[: max(FEWEST, len(affordable(arms, seconds, budget)))]), 0.0
+
+
+def too_long(arms: int, seconds: float, budget: float | None) -> float:
+    """Seconds that all trials take of a program that takes so many, where that is more than there are.
+
+    Else 0. A `budget` has to allow two rounds with the fewest arms; without one they take PATIENCE at most.
+    """
+    if not 0 < seconds < math.inf:
+        return 0.0
+    first = runs_of(arms) * seconds
+    least = (FEWEST + 1 + statistics.LEAST_ROUNDS * (FEWEST + 2)) * seconds
+    fits = first <= PATIENCE if budget is None else least <= budget
+    return 0.0 if fits else first / (1 - RESERVED)
 
 
 def second(

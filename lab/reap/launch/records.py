@@ -40,6 +40,8 @@ class Launch(Record):
     """A file to append captured output to, too, at most 16 MB of each stream; empty: it is discarded."""
     timeout: float | None = None
     """Seconds after which it is ended; None for never."""
+    interruptible: bool = False
+    """Ctrl-C ends it as a time limit does, and what it cost until then is told; where it is captured."""
     probe: bool = False
     """See where its allocation functions come from. Not for a run that is measured."""
     requests: bool = False
@@ -138,6 +140,8 @@ class Outcome(Record):
     signal: int = 0
     """The signal that ended the program, or 0."""
     timed_out: bool = False
+    interrupted: bool = False
+    """Ctrl-C ended it, as it was `interruptible`."""
     wall_ns: int = 0
     user_ns: int = 0
     system_ns: int = 0

@@ -50,12 +50,14 @@ def run(launch: Launch) -> Outcome:
     """Runs the program to its end and returns what it cost.
 
     Throws ReapError with exit code 126 or 127 if the program could not be executed, and 125 if the
-    launcher failed. If this process is interrupted, a captured program is ended before the exception goes on;
-    one that has the terminal gets the signal instead, and decides.
+    launcher failed. If this process is interrupted, a captured program is ended before the exception goes on,
+    or instead of it where it is `interruptible`; one that has the terminal gets the signal, and decides.
     """
     with tempfile.TemporaryDirectory(prefix="reap-") as scratch:
         prepared = Prepared(launch, Path(scratch))
-        return prepared.outcome(_spawn(prepared.command, launch))
+        text, interrupted = _spawn(prepared.command, launch)
+        outcome = prepared.outcome(text)
+        return msgspec.structs.replace(outcome, interrupted=True) if interrupted else outcome
 
 
 def pinned(launch: Launch, core: int | None) -> Launch:
@@ -196,11 +198,18 @@ def _ignored() -> list[signal.Signals]:
     return [*ours, *_GIVEN_TO_IGNORE]
 
 
-def _spawn(command: Sequence[str], launch: Launch) -> bytes:
+def _spawn(command: Sequence[str], launch: Launch) -> tuple[bytes, bool]:
+    """What the launcher writes, and whether Ctrl-C ended the program."""
     signals = contextlib.nullcontext(_Signals()) if launch.capture else passed_on()
     with signals as passing, started(command, launch) as launcher:
         passing.to(launcher.process)
-        return launcher.result()
+        try:
+            return launcher.result(), False
+        except KeyboardInterrupt:
+            if not launch.interruptible:
+                raise
+            launcher.process.send_signal(_NO_MORE_PATIENCE)
+            return launcher.result(), True
 
 
 class Launcher:

@@ -98,7 +98,7 @@ def run(
     reporting.say_files(json=json_file, html=html_file or folder.path / running.REPORT)
     if measured.known.recorded:
         reporting.say_command("the recording", ["reap", "show", str(folder.path / running.RECORDING)])
-    if not details:
+    if not details and not measured.known.interrupted:
         reporting.say_command("all tables", ["reap", "run", "--resume", str(folder.path), "--details"])
     render_answer(reporting.console(json_file, html_file), answer, details=details)
     compared = measured.comparison

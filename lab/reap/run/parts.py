@@ -51,6 +51,7 @@ def of_run(examined: Examined) -> list[Part]:
         suspicions=to_try(wall),
         missing=examined.missing,
         again=examined.again,
+        trials_take=examined.takes,
     )
     if not examined.comparison or not examined.comparison.load:
         pasted = with_input(verdict.next_command, examined.command)

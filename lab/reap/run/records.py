@@ -22,5 +22,7 @@ class Examined(Record):
     """None where there was no cause to tell apart."""
     missing: dict[str, str] = {}
     """Why an arm was not tried, a clause, by its name."""
+    takes: float = 0.0
+    """Seconds that trials would take, where none was run for that; else 0."""
     drag: DragProfile | None = None
     """None where it was not asked for, now or before."""

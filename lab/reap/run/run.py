@@ -13,7 +13,9 @@ from reap.evidence import explain
 from reap.evidence import run as measuring
 from reap.evidence.analyse.reach import untriable
 from reap.evidence.analyse.suspicions.suspect import to_try
+from reap.evidence.explain import Explained
 from reap.evidence.run import Measured
+from reap.evidence.trials import too_long
 from reap.experiment.folder import Folder
 from reap.experiment.once import alone, prepared, start
 from reap.experiment.runner import InterruptedRunError, Listener
@@ -66,10 +68,14 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
     if why:
         listener.say(f"no allocator is tried: {why}")
     if known.wall.unfinished:
-        listener.say(f"{title} did not end within {folder.spec.timeout:g} s: nothing is tried")
+        ended = "was ended" if known.interrupted else f"did not end within {folder.spec.timeout:g} s"
+        listener.say(f"{title} {ended}: nothing is tried")
+    takes = 0.0 if why or known.wall.unfinished else _too_long(folder, known)
+    compared, told = None, Explained(takes=takes)
     try:
-        compared = None if why or known.wall.unfinished else run.compare(folder, listener)
-        told = explain.explain(folder, listener, to_try(known.wall), compared, known.wall)
+        if not takes:
+            compared = None if why or known.wall.unfinished else run.compare(folder, listener)
+            told = explain.explain(folder, listener, to_try(known.wall), compared, known.wall)
     except InterruptedRunError as error:
         raise InterruptedRunError(error.what, hint, error.code) from None
     return Examined(
@@ -80,8 +86,17 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
         comparison=compared,
         causes=told.comparison,
         missing=told.missing,
+        takes=told.takes,
         drag=seen,
     )
+
+
+def _too_long(folder: Folder, known: Measured) -> float:
+    """Seconds that trials take, where nobody allowed as many; a number of rounds is meant as it is."""
+    spec = folder.spec
+    if spec.runs or spec.server is not None or folder.runs:
+        return 0.0
+    return too_long(len(spec.allocators) - 1, known.wall.wall_seconds, spec.budget)
 
 
 def _start_prepared(folder: Folder) -> Callable[[Launch], Outcome]:
@@ -101,5 +116,7 @@ def _known_once(folder: Folder, say: Callable[[str], None]) -> Measured:
     known = measuring.measure(
         alone(folder), folder.spec.program, folder.path, say, start=_start_prepared(folder)
     )
+    if known.interrupted:
+        return known  # --resume measures it again, and whole
     write_safely(done, msgspec.json.encode(known) + b"\n", force=True)
     return known

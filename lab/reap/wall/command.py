@@ -260,6 +260,7 @@ def _parts(
         suspicions=to_try(seen.wall),
         missing=told.missing,
         again=asked.again,
+        trials_take=told.takes,
     )
     if asked.command and asked.server is None:
         pasted = with_input(verdict.next_command, list(asked.command))

@@ -37,7 +37,8 @@ def run(
 
     It is compared under `base`, None for the C library's own. `stdin` is what it reads, if the file is there.
     The first comparison is None where no preload reaches what the program allocates, and nothing is tried
-    where its time limit ended it: a trial needs whole runs. Throws ReapError.
+    where its time limit ended it, or the budget has no time for trials, which need whole runs. Throws
+    ReapError.
     """
     if wall.unfinished:
         return None, Explained()
@@ -66,6 +67,8 @@ def run(
         listener.say(missing)
     others = [each for each in usual if each.name not in {own.name, DEFAULT}]
     arms = trials.first([own, *others], found)[1:]
+    if takes := trials.too_long(len(arms), wall.wall_seconds, budget):
+        return None, Explained(takes=takes)
     kept, reserved = trials.within(arms, wall.wall_seconds, budget)
     left = {each.name: NO_TIME for each in arms if each not in kept}
     with experiment([own, *kept], reserved=reserved) as runs:

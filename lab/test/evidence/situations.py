@@ -40,6 +40,7 @@ class Case:
     irreplaceable: str = ""
     refused: bool = False
     unfinished: bool = False
+    trials_take: float = 0.0
     linked: str = ""
     """An allocator that is linked in, and stood aside in the trials."""
     beside: bool = False
@@ -69,6 +70,7 @@ class Case:
             wall=wall,
             suspicions=self.suspicions,
             missing=self.missing,
+            trials_take=self.trials_take,
         )
 
 
@@ -306,7 +308,16 @@ CASES = [
         first=None,
         unfinished=True,
         suspicions=(MANY,),
-        says=("Its time limit ended the program", "nothing was tried", "--timeout"),
+        says=("The program was ended after", "nothing was tried"),
+    ),
+    Case(
+        name="a program that runs so long that nobody allowed trials their time",
+        headline="inconclusive",
+        first=None,
+        trials_take=7200,
+        suspicions=(MANY,),
+        says=("trials would take about 120 min: nothing was tried",),
+        command=f"reap run --budget 7200 -- {QUOTED}",
     ),
     Case(
         name="an allocator that cannot be replaced, and that no samples found",

@@ -304,24 +304,25 @@ def test_memory_is_judged_by_the_second_half_of_the_run():
     assert facts.resident(nothing, peak=7).lazy_free is None
 
 
-def test_what_an_interrupt_leaves_is_named(tmp_path):
+def test_an_interrupt_ends_the_first_run_and_the_verdict_is_on_what_was_seen(tmp_path):
     process = subprocess.Popen(
-        [*reap_command(), "wall", "-o", "x", "--", "sleep", "60"],
+        [*reap_command(), "wall", "-o", "x", "--", "sh", "-c", "touch begun; sleep 60"],
         cwd=tmp_path,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    assert process.stderr is not None
-    process.stderr.readline()
     until = time.monotonic() + 20
-    while not (tmp_path / "x" / "sampled.reap").exists() and time.monotonic() < until:
+    while not (tmp_path / "begun").exists() and time.monotonic() < until:
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=30)
-    assert process.returncode == ExitCode.SIGNALLED + signal.SIGINT
-    assert "what was seen until then is in x" in said
-    assert "reap wall -f -o x -- sleep 60" in said
+    process.send_signal(signal.SIGINT)
+    printed, said = process.communicate(timeout=30)
+    assert process.returncode == ExitCode.SIGNALLED + signal.SIGINT, said
+    assert "nothing was tried" in " ".join(printed.split())
+    (answer,) = json.loads((tmp_path / "x" / "wall.json").read_text())["answers"]
+    assert answer["wall"]["unfinished"]
+    assert any("Ctrl-C ended it" in note for note in answer["wall"]["notes"])
 
 
 def test_an_interrupt_before_anything_is_seen_leaves_nothing(tmp_path):

@@ -126,6 +126,29 @@ def test_a_long_program_is_tried_with_what_fits_the_budget(true: Program) -> Non
     assert trials.affordable([], 1.0, 60) == []
 
 
+@pytest.mark.parametrize(
+    ("arms", "seconds", "budget", "long"),
+    [
+        (5, 40.0, None, False),
+        (5, 60.0, None, True),
+        (2, 60.0, None, False),
+        (5, 10.0, 120.0, False),  # two rounds of the fewest arms
+        (5, 12.0, 120.0, True),
+        (5, 3600.0, 100_000.0, False),
+        (5, 0.0, 1.0, False),
+    ],
+)
+def test_trials_that_nobody_allowed_their_time_are_not_begun(
+    arms: int, seconds: float, budget: float | None, long: bool
+) -> None:
+    takes = trials.too_long(arms, seconds, budget)
+    assert bool(takes) == long
+    if takes:
+        assert not trials.too_long(arms, seconds, takes)
+        kept, reserved = trials.within([Allocator(name=f"{n}") for n in range(arms)], seconds, takes)
+        assert (len(kept), reserved) == (arms, trials.RESERVED), "what it names is enough for all of them"
+
+
 def test_a_scarce_budget_is_for_the_fastest_and_the_price(true: Program) -> None:
     """Of a program of four seconds, one allocator alone was tried in two minutes, then causes of nothing."""
     arms = trials.first([GLIBC, Allocator(name="jemalloc"), Allocator(name="mimalloc")], true)[1:]

@@ -106,6 +106,34 @@ def test_a_run_that_takes_too_long_says_so(tmp_path):
     assert "trials need whole runs: nothing was tried" in " ".join(said.stdout.split())
 
 
+def test_an_interrupt_ends_the_first_run_and_resume_makes_a_whole_one(tmp_path):
+    script = "touch begun; test -e whole || sleep 60"
+    command = [*reap_command(), "run", *QUICK, "-o", "x", "--", "sh", "-c", script]
+    with subprocess.Popen(command, cwd=tmp_path, text=True, stdout=-1, stderr=-1) as process:
+        until = time.monotonic() + 20
+        while not (tmp_path / "begun").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=30)
+    assert process.returncode == ExitCode.SIGNALLED + signal.SIGINT, said
+    assert "was ended: nothing is tried" in said
+    assert "trials need whole runs: nothing was tried" in " ".join(printed.split())
+    (tmp_path / "whole").touch()
+    again = reap("run", "--resume", "x", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "nothing was tried" not in " ".join(again.stdout.split())
+
+
+def test_a_program_that_takes_longer_than_trials_may_is_watched_alone(tmp_path):
+    words = ["--budget", "1", "-o", "x", "--json", "x.json", "--", "sleep", "0.2"]
+    said = reap("run", *words, cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert "trials would take about" in " ".join(said.stdout.split())
+    assert "reap run --budget" in said.stdout
+    (answer,) = json.loads((tmp_path / "x.json").read_text())["answers"]
+    assert not answer.get("comparison")
+
+
 def test_what_is_statically_linked_is_watched_and_gets_a_verdict(tmp_path):
     said = reap("run", *QUICK, "-o", "x", "--", program("peak_static"), "1", cwd=tmp_path)
     assert said.returncode == 0, said.stderr

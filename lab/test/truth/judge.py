@@ -68,13 +68,13 @@ def of_truth(headline: str, findings: Iterable[tuple[str, str]], truth: Truth) -
     """A verdict held against a program's truth: `findings` are causes, each with its status.
 
     A conclusion that is not among the right ones is wrong, and so is a proven cause that would be false, or a
-    true one refuted. *inconclusive* is neither, unless it is what is right.
+    true one refuted. *inconclusive* is neither, unless it is the first of the right ones.
     """
     proven = {cause for cause, status in findings if status == "proven"}
     if proven & set(truth.never):
         return "wrong"
     if headline == "inconclusive":
-        return "right" if tuple(truth.conclusions) == ("inconclusive",) else "inconclusive"
+        return "right" if truth.conclusions[0] == "inconclusive" else "inconclusive"
     return "right" if headline in truth.conclusions else "wrong"
 
 

@@ -53,13 +53,29 @@ def program_failed(facts: Facts) -> Concluded:
 
 
 def unfinished(facts: Facts) -> Concluded:
-    """Its time limit ended the program: what is known is of the time until then."""
+    """A time limit or Ctrl-C ended the program: what is known is of the time until then."""
     seconds = facts.wall.wall_seconds if facts.wall else 0.0
-    limit = f"Its time limit ended the program after {units.duration(seconds)}"
+    ended = f"The program was ended after {units.duration(seconds)}"
     return Concluded(
         "inconclusive",
-        [f"{limit}, and trials need whole runs: nothing was tried.", *say.time(facts), *say.origin(facts)],
-        "Give it less work, or more time with --timeout.",
+        [f"{ended}, and trials need whole runs: nothing was tried.", *say.time(facts), *say.origin(facts)],
+        "Give it less work, or more time.",
+    )
+
+
+def long_runs(facts: Facts) -> Concluded:
+    """One run takes so long that trials would take longer than anybody asked for."""
+    seconds = facts.wall.wall_seconds if facts.wall else 0.0
+    long = f"A run of the program takes {units.duration(seconds)}"
+    return Concluded(
+        "inconclusive",
+        [
+            f"{long}, and trials would take about {facts.trials_take / 60:.0f} min: nothing was tried.",
+            *say.time(facts),
+            *say.origin(facts),
+        ],
+        "Give it less work, or all trials their time.",
+        commands.run(facts.again, budget=f"{facts.trials_take:.0f}"),
     )
 
 

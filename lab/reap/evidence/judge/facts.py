@@ -36,6 +36,8 @@ class Facts:
     """Why an arm was not tried, a clause, by its name."""
     named: Sequence[str] = ()
     """What names it on another command line; empty: `--` and its command."""
+    trials_take: float = 0.0
+    """Seconds that trials would take, where none was run for that; else 0."""
 
     @property
     def again(self) -> list[str]:

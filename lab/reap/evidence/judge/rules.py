@@ -28,6 +28,7 @@ class Rule:
 RULES: tuple[Rule, ...] = (
     Rule(lambda f: f.comparison is not None and f.comparison.exit_code >= 126, conclusions.program_failed),
     Rule(lambda f: f.unfinished, conclusions.unfinished),
+    Rule(lambda f: f.trials_take > 0, conclusions.long_runs),
     Rule(lambda f: f.too_short, conclusions.too_short),
     Rule(lambda f: f.best_setting is not None, conclusions.change_setting),
     Rule(lambda f: f.best is not None, conclusions.switch_for_time),

@@ -27,12 +27,14 @@ def diagnose(
     suspicions: Sequence[Suspicion] = (),
     missing: Mapping[str, str] | None = None,
     again: Sequence[str] = (),
+    trials_take: float = 0.0,
 ) -> Diagnosis:
     """Judge a program by what is known of it, whatever part of that there is.
 
     Pure: the same records give the same verdict. The first rule of `rules.RULES` that applies decides;
     `findings` are the suspected causes with what their trials say. `command` is the measured program's
-    command line and `again` what names it on another, for the command to type next.
+    command line and `again` what names it on another, for the command to type next. `trials_take` is how
+    many seconds trials would take, where none was run for that.
     """
     facts = Facts(
         command=command,
@@ -43,6 +45,7 @@ def diagnose(
         suspicions=suspicions,
         missing=missing or {},
         named=again,
+        trials_take=trials_take,
     )
     concluded = next(rule for rule in RULES if rule.applies(facts)).says(facts)
     return Diagnosis(

@@ -6,7 +6,7 @@ from known.records import Known, Truth
 
 _STRIPPED = Truth(
     gain=False,
-    conclusions=("allocate less", "inconclusive"),
+    conclusions=("inconclusive", "allocate less"),
     causes=("many allocations",),
     never=("tcache overflow", "arena lock", "brk thrash", "mmap thrash", "placement", "a lock of its own"),
 )
@@ -14,7 +14,7 @@ _STRIPPED = Truth(
 `leave it alone` is false, too."""
 _JEMALLOC = replace(_STRIPPED, gain=True, conclusions=("switch the allocator", "allocate less"))
 """With symbols mimalloc takes its place, and gains."""
-_MIMALLOC = replace(_STRIPPED, gain=None)
+_MIMALLOC = replace(_STRIPPED, gain=None, conclusions=("allocate less", "inconclusive"))
 """The fastest of all stands aside for others, and each jump costs."""
 
 CASES = (

@@ -28,7 +28,8 @@ class Truth:
     """Whether another allocator or a setting gains at least MATTERS; None where that is too close, or depends
     on how threads happen to meet."""
     conclusions: tuple[Conclusion, ...]
-    """Those that are right. `inconclusive` is among them where a pass may fail to decide."""
+    """Those that are right. `inconclusive` is among them where a pass may fail to decide, and first of them
+    where nothing that can be tried from outside would tell: then to say so is right."""
     causes: tuple[str, ...] = ()
     """That are true, the first of them most. Any of them may be named, or none."""
     never: tuple[str, ...] = ()
