@@ -16,6 +16,7 @@ SETTINGS = {
     "tcache_count": "glibc.malloc.tcache_count=1000",
     "thresholds": "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824",
     "unmapped": "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=18446744073709551615",
+    "hugetlb": "glibc.malloc.hugetlb=1",
 }
 """Settings of glibc by the names that measured.toml has for them."""
 ALLOCATORS = ("jemalloc", "mimalloc", "tcmalloc")
