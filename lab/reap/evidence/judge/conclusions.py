@@ -45,38 +45,27 @@ def program_failed(facts: Facts) -> Concluded:
     """The program did not run, or was killed, so that its figures are of something else."""
     code = facts.comparison.exit_code if facts.comparison else 0
     cause = f"was ended by {signal_name(code - 128)}" if code > 128 else f"could not be run (status {code})"
-    return Concluded(
-        "inconclusive",
-        [f"The program {cause} even under its own allocator, so its figures say nothing about its work."],
-        "Find out why it fails without Reap, then measure it again.",
-    )
+    said = f"The program {cause} even under its own allocator, so its figures say nothing about its work."
+    return Concluded("inconclusive", [said], "Find out why it fails without Reap, then measure it again.")
 
 
 def unfinished(facts: Facts) -> Concluded:
     """A time limit or Ctrl-C ended the program: what is known is of the time until then."""
     seconds = facts.wall.wall_seconds if facts.wall else 0.0
     ended = f"The program was ended after {units.duration(seconds)}"
-    return Concluded(
-        "inconclusive",
-        [f"{ended}, and trials need whole runs: nothing was tried.", *say.time(facts), *say.origin(facts)],
-        "Give it less work, or more time.",
-    )
+    said = f"{ended}, and trials need whole runs: nothing was tried."
+    sentences = [said, *say.time(facts), *say.origin(facts)]
+    return Concluded("inconclusive", sentences, "Give it less work, or more time.")
 
 
 def long_runs(facts: Facts) -> Concluded:
     """One run takes so long that trials would take longer than anybody asked for."""
     seconds = facts.wall.wall_seconds if facts.wall else 0.0
     long = f"A run of the program takes {units.duration(seconds)}"
-    return Concluded(
-        "inconclusive",
-        [
-            f"{long}, and trials would take about {facts.trials_take / 60:.0f} min: nothing was tried.",
-            *say.time(facts),
-            *say.origin(facts),
-        ],
-        "Give it less work, or all trials their time.",
-        commands.run(facts.again, budget=f"{facts.trials_take:.0f}"),
-    )
+    said = f"{long}, and trials would take about {facts.trials_take / 60:.0f} min: nothing was tried."
+    step, command = "Give it less work, or all trials their time.", f"{facts.trials_take:.0f}"
+    sentences = [said, *say.time(facts), *say.origin(facts)]
+    return Concluded("inconclusive", sentences, step, commands.run(facts.again, budget=command))
 
 
 def no_allocations(_: Facts) -> Concluded:
@@ -129,9 +118,8 @@ def stood_aside(facts: Facts) -> Concluded:
         f"{how}. None gained, but each call cost more so than it would in a build with that allocator.",
         *say.time(facts),
     ]
-    return Concluded(
-        "inconclusive", sentences, "Build it with another allocator, and compare the two builds."
-    )
+    step = "Build it with another allocator, and compare the two builds."
+    return Concluded("inconclusive", sentences, step)
 
 
 def change_setting(facts: Facts) -> Concluded:
@@ -283,13 +271,10 @@ def small_budget(facts: Facts) -> Concluded:
     needed = f"{facts.needed_budget:.0f}"
     ran = units.number(facts.comparison.rounds, "round")
     why = f"the budget ended after {ran}, and an interval needs at least two rounds"
+    said = f"Whether another allocator would help was not measured: {why}."
     return Concluded(
         "inconclusive",
-        [
-            f"Whether another allocator would help was not measured: {why}.",
-            *say.time(facts),
-            *say.origin(facts),
-        ],
+        [said, *say.time(facts), *say.origin(facts)],
         f"Two rounds take about {needed} s with their warm-ups; without --budget there are at least five.",
         commands.run(facts.again, budget=needed),
     )
