@@ -21,7 +21,7 @@ from _pytest.runner import runtestprotocol
 
 _TRIES = 2
 _TRIES_OF_CHANCE = 3
-"""Of a test that is marked as one whose outcome depends on time or chance."""
+"""Tries of a test that is marked as one whose outcome depends on time or chance."""
 _DELAY = 10
 """Seconds between two tries in a worker of xdist."""
 _LEFT = pytest.StashKey[int]()

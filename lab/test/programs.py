@@ -4,6 +4,7 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 from building import OUT, compiled
 
 from reap.allocators import catalog
+from reap.base.errors import ExitCode
 
 NOBODY = 65534
 
@@ -320,3 +322,15 @@ def ends(pattern: str) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def interrupted(*words: str, folder: Path) -> tuple[str, str]:
+    """Send SIGINT to `reap` once its program has made the file `begun`; what it printed and what it said."""
+    process = subprocess.Popen([*reap_command(), *words], cwd=folder, text=True, stdout=-1, stderr=-1)
+    until = time.monotonic() + 20
+    while not (folder / "begun").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    printed, said = process.communicate(timeout=30)
+    assert process.returncode == ExitCode.SIGNALLED + signal.SIGINT, said
+    return printed, said

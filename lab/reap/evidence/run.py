@@ -6,7 +6,6 @@ Or watches a process that runs already, by what the kernel says alone.
 import contextlib
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,9 @@ from msgspec.structs import replace
 
 from reap import native
 from reap.allocators import library
-from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
-from reap.evidence import collectors_run, refusals
+from reap.evidence import collectors_run, long_run, refusals
 from reap.evidence import linked as linked_in
 from reap.evidence import notes as wall_notes
 from reap.evidence.analyse import collectors, facts, strace
@@ -53,8 +51,6 @@ _WORTH_ASKING = 16 << 20
 """Bytes that seem free in the heap, from which on glibc is asked: half of what is ever called a cause."""
 _ASKED_EVERY = 0.05
 """Seconds."""
-_LONG = 60
-"""Seconds, from which on it is worth a word how long a run takes."""
 _PERIOD = 1e-3
 """Seconds of CPU time a sample stands for, as `watch.run` samples."""
 
@@ -112,9 +108,9 @@ def measure(
     (folder / _SAMPLED).unlink(missing_ok=True)  # of a run that was killed
     say("watching one run: nothing is loaded into it")
     why_not = _uncountable(program)
-    with _slab_growth() as growth, _long_run_told(say):
-        first_launch = replace(launch, interruptible=True)
-        outcome = watch.run(first_launch, folder / _SAMPLED, faults=bool(why_not), start=start)
+    with _slab_growth() as growth, long_run.told(say):
+        alone = replace(launch, interruptible=True)
+        outcome = watch.run(alone, folder / _SAMPLED, faults=bool(why_not), start=start)
     if outcome.interrupted:
         why_not = why_not or "Ctrl-C ended the run before"
     first = _read(folder / _SAMPLED, ALLOCATOR_FILES)
@@ -124,9 +120,7 @@ def measure(
     if why_not:
         notes.append(f"its allocations were not counted: {why_not}")
     else:
-        again = units.duration(outcome.wall_ns / 1e9)
-        long = f", which takes about as long ({again})" if outcome.wall_ns >= _LONG * 1e9 else ""
-        say(f"counting its allocations in another run{long}")
+        say(f"counting its allocations in {long_run.another(outcome.wall_ns / 1e9)}")
         counting = _counted(launch, folder, start)
         notes += wall_notes.of_counting(outcome, counting.outcome)
         if refused := refusals.find(launch, outcome, counting.outcome, start):
@@ -151,7 +145,7 @@ def measure(
         if suspected >= _WORTH_ASKING and wall.growth is None and askable:
             say("asking glibc in a further run how much of its heap is free")
             wall = replace(wall, resident=replace(wall.resident, trimmable=_trimmable(launch)))
-    if not outcome.interrupted and outcome.wall_ns < _LONG * 1e9:
+    if not outcome.interrupted and outcome.wall_ns < long_run.LONG * 1e9:
         heard = collectors_run.with_heard(launch, first, wall.collections, say, start)
         wall = replace(wall, collections=heard)
     if by_strace and wall.calls is None and not outcome.interrupted:
@@ -217,19 +211,6 @@ def _status(outcome: Outcome) -> int:
     if outcome.interrupted:
         return ExitCode.SIGNALLED + signal.SIGINT
     return ExitCode.TIMED_OUT if outcome.timed_out else outcome.status
-
-
-@contextlib.contextmanager
-def _long_run_told(say: Say) -> Iterator[None]:
-    """Says after a minute inside it what may be done about a run that takes long."""
-    told = "it still runs after 60 s: Ctrl-C ends it, and the verdict is on the time until then"
-    timer = threading.Timer(_LONG, say, [told])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _image_of(pid: int) -> str:

@@ -199,7 +199,7 @@ def _ignored() -> list[signal.Signals]:
 
 
 def _spawn(command: Sequence[str], launch: Launch) -> tuple[bytes, bool]:
-    """What the launcher writes, and whether Ctrl-C ended the program."""
+    """Run the launcher: its result, and whether Ctrl-C ended the program."""
     signals = contextlib.nullcontext(_Signals()) if launch.capture else passed_on()
     with signals as passing, started(command, launch) as launcher:
         passing.to(launcher.process)

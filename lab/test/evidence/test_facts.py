@@ -3,11 +3,9 @@
 import json
 import os
 import shutil
-import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +13,7 @@ import pytest
 from causes import cause_program
 from lab.test.evidence.measuring import TRACEPOINTS, measured, needs_perf
 from marked import marks
-from programs import as_nobody, linked_library, program, reap, reap_command
+from programs import as_nobody, interrupted, linked_library, program, reap, reap_command
 from recorded import target
 
 from reap.base.errors import ExitCode, ReapError
@@ -305,20 +303,8 @@ def test_memory_is_judged_by_the_second_half_of_the_run():
 
 
 def test_an_interrupt_ends_the_first_run_and_the_verdict_is_on_what_was_seen(tmp_path):
-    process = subprocess.Popen(
-        [*reap_command(), "wall", "-o", "x", "--", "sh", "-c", "touch begun; sleep 60"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    until = time.monotonic() + 20
-    while not (tmp_path / "begun").exists() and time.monotonic() < until:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    printed, said = process.communicate(timeout=30)
-    assert process.returncode == ExitCode.SIGNALLED + signal.SIGINT, said
+    words = ["-o", "x", "--", "sh", "-c", "touch begun; sleep 60"]
+    printed, _ = interrupted("wall", *words, folder=tmp_path)
     assert "nothing was tried" in " ".join(printed.split())
     (answer,) = json.loads((tmp_path / "x" / "wall.json").read_text())["answers"]
     assert answer["wall"]["unfinished"]

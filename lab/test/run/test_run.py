@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from programs import as_nobody, library, program, reap, reap_command
+from programs import as_nobody, interrupted, library, program, reap, reap_command
 
 from reap.allocators.records import Allocator
 from reap.base.errors import ExitCode, ReapError
@@ -108,14 +108,7 @@ def test_a_run_that_takes_too_long_says_so(tmp_path):
 
 def test_an_interrupt_ends_the_first_run_and_resume_makes_a_whole_one(tmp_path):
     script = "touch begun; test -e whole || sleep 60"
-    command = [*reap_command(), "run", *QUICK, "-o", "x", "--", "sh", "-c", script]
-    with subprocess.Popen(command, cwd=tmp_path, text=True, stdout=-1, stderr=-1) as process:
-        until = time.monotonic() + 20
-        while not (tmp_path / "begun").exists() and time.monotonic() < until:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        printed, said = process.communicate(timeout=30)
-    assert process.returncode == ExitCode.SIGNALLED + signal.SIGINT, said
+    printed, said = interrupted("run", *QUICK, "-o", "x", "--", "sh", "-c", script, folder=tmp_path)
     assert "was ended: nothing is tried" in said
     assert "trials need whole runs: nothing was tried" in " ".join(printed.split())
     (tmp_path / "whole").touch()
