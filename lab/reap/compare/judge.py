@@ -46,9 +46,10 @@ def standing(side: Side, comparison: Comparison) -> Standing:
         return standing_of(of_objective(side, comparison), side.rounds, comparison)
     if too_short(side, comparison):
         return Standing.SHORT
-    if side.rounds < at.FEWEST_ROUNDS:
+    won = gain(side, comparison)
+    if side.rounds < (at.FEW_OF_A_LARGE_GAIN if _is_large(won) else at.FEWEST_ROUNDS):
         return Standing.INCONCLUSIVE
-    if gain(side, comparison) is not None:
+    if won is not None:
         return Standing.GAIN
     held = cpu(side).ratio
     least = 1 - comparison.worth
@@ -67,6 +68,20 @@ def gain(side: Side, comparison: Comparison) -> Ratio | None:
         if beyond_noise(ratio, comparison) and ratio.ratio.value <= 1 - comparison.worth:
             return ratio
     return None
+
+
+def lessens(side: Side, comparison: Comparison) -> bool:
+    """Whether CPU time is proven to be less, beyond noise, by however little, and no other time more."""
+    if side.itself:
+        return False
+    ratio = cpu(side)
+    less = sound(ratio) and beyond_noise(ratio, comparison)
+    return less and not slower_elsewhere(ratio, side, comparison.worth)
+
+
+def is_little(ratio: Ratio, worth: float) -> bool:
+    """Whether it is not told if a gain is worth a change, and known that it is less than twice what is."""
+    return ratio.ratio.high > 1 - worth > ratio.ratio.low >= 1 - 2 * worth
 
 
 def slower_elsewhere(here: Ratio, side: Side, worth: float) -> Ratio | None:
@@ -199,6 +214,10 @@ def all_needed(sides: list[Side], comparison: Comparison) -> int | None:
     """How many rounds would likely decide all of these; None beyond sense."""
     needed = [rounds_needed(side, comparison) for side in sides]
     return None if None in needed else max((each for each in needed if each), default=None)
+
+
+def _is_large(ratio: Ratio | None) -> bool:
+    return ratio is not None and ratio.ratio.high <= 1 - at.LARGE_GAIN
 
 
 def _shrinks(memory: Ratio, comparison: Comparison) -> bool:

@@ -11,6 +11,12 @@ MAY_HIDE = 0.05
 FEWEST_ROUNDS = 5
 """With fewer pairs Student's t is at least 1.4 times as wide as with many (3.18 against 1.96 at four)."""
 
+FEW_OF_A_LARGE_GAIN = 3
+"""Fewer pairs are enough where all of the interval is a gain of LARGE_GAIN: no stray run makes that ..."""
+
+LARGE_GAIN = 0.30
+"""... of all time."""
+
 TOO_SHORT = 0.02
 """Seconds of CPU. Loading one more library costs about a millisecond: below this the loading dominates."""
 

@@ -18,7 +18,9 @@ COLOURS = {
     "leave it alone": "bold green",
     "switch the allocator": "bold cyan",
     "change a setting": "bold cyan",
+    "change a setting or the allocator": "bold cyan",
     "allocate less": "bold yellow",
+    "little to gain": "bold green",
     "inconclusive": "bold",
 }
 """By conclusion."""
@@ -31,8 +33,8 @@ _LINES = 17
 def render(console: Console, diagnosis: Diagnosis, *, details: bool = False) -> None:
     """Print the verdict and the next command on a line of its own, ready to be pasted: a screen of 24 lines.
 
-    With `details` the refuted causes, too, and the facts that all rests on stand between them. Without, the
-    last of its reasons are left to the report where they would not fit.
+    With `details` the minor and the refuted causes, too, and the facts that all rests on stand between them.
+    Without, the last of its reasons are left to the report where they would not fit.
     """
     verdict, reasons, end = _verdict(diagnosis), _reasons(diagnosis, details=details), _next(diagnosis)
     if not details:

@@ -127,6 +127,17 @@ def unpaired(baseline: Sequence[float], values: Sequence[float]) -> Estimate:
     return Estimate(value=math.exp(middle), low=math.exp(middle - reach), high=math.exp(middle + reach))
 
 
+def quotient(value: Estimate, base: Estimate) -> Estimate:
+    """The ratio of two ratios to one baseline that were measured in rounds of their own: errors add up.
+
+    Where both runs of the baseline are the same, it is wider than need be. All are above 0.
+    """
+    middle = math.log(value.value / base.value)
+    down = math.hypot(math.log(value.value / value.low), math.log(base.high / base.value))
+    up = math.hypot(math.log(value.high / value.value), math.log(base.value / base.low))
+    return Estimate(value=math.exp(middle), low=math.exp(middle - down), high=math.exp(middle + up))
+
+
 def verdict(ratio: Estimate, *, worth: float = 0.0, more_is_better: bool = False) -> Verdict:
     """Less is better, or else more; `equivalent` within `worth`, of which a worth of 0 knows nothing."""
     standing = sequential.standing(ratio, worth)

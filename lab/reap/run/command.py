@@ -53,10 +53,10 @@ def run(
 
     Watches one run of CMD with nothing loaded into it and records another. Then tries, in paired runs, other
     allocators and a malloc that costs next to nothing, and takes suspected causes away one at a time. The
-    verdict comes from these trials: leave it alone, switch the allocator, change a setting, allocate less,
-    or inconclusive. CMD should do the same work on each run; its output is compared and discarded. Children
-    are recorded also where their environment drops the recorder; with REAP_KEEP_ENVIRONMENT=1 environments
-    stay as they are.
+    verdict comes from these trials: leave it alone, switch the allocator, change a setting (or one of both),
+    allocate less, little to gain, or inconclusive. CMD should do the same work on each run; its output is
+    compared and discarded. Children are recorded also where their environment drops the recorder; with
+    REAP_KEEP_ENVIRONMENT=1 environments stay as they are.
 
     With --server it records and compares a server: loaded for the recording, of which --load is no part, then
     started again under each allocator, as `reap compare --server` does.

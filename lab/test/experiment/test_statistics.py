@@ -96,6 +96,23 @@ def test_the_interval_holds_the_truth_about_95_times_in_100(rounds, spread):
     assert 0.91 <= held / trials <= 0.985
 
 
+def test_the_quotient_of_two_ratios_holds_the_truth():
+    """Each was taken to the same baseline, in rounds of its own."""
+    chance = random.Random(11)
+    held, trials = 0, 400
+    for _ in range(trials):
+        one, other = (
+            statistics.typical([truth * math.exp(chance.gauss(0, 0.05)) for _ in range(8)])
+            for truth in (0.4, 0.5)
+        )
+        found = statistics.quotient(one, other)
+        assert found.low <= found.value <= found.high
+        held += found.low <= 0.8 <= found.high
+    assert 0.91 <= held / trials <= 0.985
+    same = Estimate(value=0.5, low=0.5, high=0.5)
+    assert statistics.quotient(same, same) == Estimate(value=1.0, low=1.0, high=1.0)
+
+
 def test_pairing_removes_what_both_share():
     chance = random.Random(7)
     drift = [chance.uniform(1, 10) for _ in range(10)]

@@ -108,8 +108,8 @@ def test_the_allocator_that_the_program_has_by_itself_is_never_advised() -> None
 
 
 OF_EVIDENCE = {
-    *("cannot_preload", "change_for_memory", "change_setting", "left_out", "long_runs", "stood_aside"),
-    *("unfinished", "untried"),
+    *("cannot_preload", "change_either", "change_for_memory", "change_setting", "left_out", "long_runs"),
+    *("stood_aside", "unfinished", "untried"),
 }
 """Rules that need more than a recording and a comparison: lab/test/evidence has their situations."""
 

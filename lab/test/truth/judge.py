@@ -15,6 +15,11 @@ Outcome = Literal["right", "inconclusive", "wrong"]
 POINTS = 0.05
 """How far a share of time may be from the truth."""
 
+LITTLE = "little to gain"
+"""A gain at the line of what is worth a change: on either side of it another headline is as true."""
+ADVISED = {"change a setting or the allocator": ("change a setting", "switch the allocator")}
+"""What a headline advises, where that is more than itself."""
+
 _NOTHING = {"nothing", "inconclusive"}
 
 
@@ -68,21 +73,25 @@ def of_truth(headline: str, findings: Iterable[tuple[str, str]], truth: Truth) -
     """A verdict held against a program's truth: `findings` are causes, each with its status.
 
     A conclusion that is not among the right ones is wrong, and so is a proven cause that would be false, or a
-    true one refuted. *inconclusive* is neither, unless it is the first of the right ones.
+    true one refuted. *inconclusive* is neither, unless it is the first of the right ones. *little to gain* is
+    wrong where an arm gains what matters by hand.
     """
     proven = {cause for cause, status in findings if status == "proven"}
     if proven & set(truth.never):
         return "wrong"
     if headline == "inconclusive":
         return "right" if truth.conclusions[0] == "inconclusive" else "inconclusive"
-    return "right" if headline in truth.conclusions else "wrong"
+    if headline == LITTLE:
+        return "wrong" if truth.gain else "right"
+    return "right" if set(ADVISED.get(headline, (headline,))) <= set(truth.conclusions) else "wrong"
 
 
 def contradictions(one: Verdict, other: Verdict) -> list[str]:
     """What two verdicts on one program say against each other; what one leaves open contradicts nothing."""
     said = []
-    headlines = {one.headline, other.headline}
-    if "inconclusive" not in headlines and len(headlines) > 1:
+    headlines = [one.headline, other.headline]
+    advised = [set(ADVISED.get(each, (each,))) for each in headlines]
+    if not {"inconclusive", LITTLE} & set(headlines) and not advised[0] & advised[1]:
         said.append(" and ".join(sorted(headlines)))
     for first, second in ((one, other), (other, one)):
         proven = {cause for cause, status in first.findings if status == "proven"}

@@ -3,16 +3,13 @@
 from dataclasses import dataclass
 
 from reap.answer import words
-from reap.answer.commands import with_variables
 from reap.base import units
 from reap.base.text import signal_name
 from reap.compare import analyse, judge, phrases
 from reap.compare import thresholds as comparing
-from reap.evidence.judge import commands, origins, untrusted
+from reap.evidence.judge import commands, untrusted
 from reap.evidence.judge import sentences as say
-from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.facts import Facts
-from reap.evidence.judge.findings import preloaded
 from reap.evidence.judge.records import Conclusion as Headline
 
 _LOOK_ELSEWHERE = "Look elsewhere: a CPU profile of the whole program says where its time goes."
@@ -120,126 +117,6 @@ def stood_aside(facts: Facts) -> Concluded:
     ]
     step = "Build it with another allocator, and compare the two builds."
     return Concluded("inconclusive", sentences, step)
-
-
-def change_setting(facts: Facts) -> Concluded:
-    """A setting is faster: proven, beyond noise, worth it, and no allocator clearly faster."""
-    side, held = facts.best_setting, facts.causes
-    assert side is not None and held is not None  # noqa: S101, PT018 - the rule applies only then
-    won = judge.gain(side, held)
-    assert won is not None  # noqa: S101 - it has a gain
-    variables = facts.environment(side)
-    sentences = [f"A setting helps: with {say.named(facts, side, won)}."]
-    if memory := phrases.memory(side):
-        sentences.append(f"{say.capital(memory)}.")
-    return Concluded(
-        "change a setting",
-        [*sentences, *say.others(facts), *say.beyond(facts, won), *say.time(facts), *say.origin(facts)],
-        f"Try {facts.variables(side)} on the inputs that matter to you, before you rely on it.",
-        with_variables(variables, facts.command) if variables and not facts.is_server else "",
-    )
-
-
-def switch_for_time(facts: Facts) -> Concluded:
-    """An allocator is faster: proven, beyond noise, worth it, and paying for its memory."""
-    side, comparison = facts.best, facts.comparison
-    assert side is not None and comparison is not None  # noqa: S101, PT018 - the rule applies only then
-    won = judge.gain(side, comparison)
-    assert won is not None  # noqa: S101 - `best` has a gain
-    sentences = [f"Switching the allocator helps: {phrases.effect(side, won)}."]
-    if memory := phrases.memory(side):
-        sentences.append(f"{say.capital(memory)}.")
-    others = [
-        other.allocator for other in facts.compared if other is not side and judge.pays(other, comparison)
-    ]
-    if others:
-        verb = "gains" if len(others) == 1 else "gain"
-        fastest = all(won.ratio.value <= other.ratio.value for other in say.gains(facts))
-        why = "the fastest" if fastest else "as fast as the best, with less memory"
-        sentences.append(f"{words.listed(others)} {verb} as well; {side.allocator} is {why}.")
-    return Concluded(
-        "switch the allocator",
-        [
-            *sentences,
-            *say.beyond(facts, won),
-            *say.redirected(facts),
-            *say.time(facts),
-            *say.origin(facts),
-        ],
-        *say.switched(facts, side),
-    )
-
-
-def switch_for_memory(facts: Facts) -> Concluded:
-    """An allocator takes much less memory at no cost in time."""
-    side = facts.best_for_memory
-    assert side is not None  # noqa: S101 - the rule applies only then
-    return Concluded(
-        "switch the allocator",
-        [
-            f"{side.allocator} saves memory at no cost in time that matters: {phrases.memory(side)}.",
-            f"In CPU time, {phrases.effect(side, side.ratios['cpu'])}.",
-            *say.time(facts),
-            *say.origin(facts),
-        ],
-        *say.switched(facts, side),
-    )
-
-
-def change_for_memory(facts: Facts) -> Concluded:
-    """A trial leaves much less memory, at whatever it costs in time, which is said."""
-    assert facts.smaller is not None  # noqa: S101 - the rule applies only then
-    _, side = facts.smaller
-    setting = facts.is_setting(side)
-    return Concluded(
-        "change a setting" if setting else "switch the allocator",
-        [f"Less memory stays resident: {phrases.resident(side)}."],
-        f"Set {facts.variables(side)} for the program, or measure first what other remedies give and cost.",
-        commands.remedies(facts.again),
-    )
-
-
-def bad_trade(facts: Facts) -> Concluded:
-    """There is a gain, and it costs too much memory."""
-    side = facts.unpaid
-    assert side is not None  # noqa: S101 - the rule applies only then
-    return Concluded(
-        "leave it alone",
-        [say.worth_nothing(facts), *say.time(facts), *say.origin(facts)],
-        f"Where memory is plentiful and time is not, {side.allocator} may still be right for you.",
-        say.switched(facts, side)[1],
-    )
-
-
-def allocate_less(facts: Facts) -> Concluded:
-    """A malloc that costs next to nothing gains, and no allocator that exists is worth its price."""
-    profile, bound = facts.profile, facts.price
-    assert bound is not None  # noqa: S101 - the rule applies only then
-    sentences = [
-        f"Allocation costs this program {say.part(bound)}, as measured with {preloaded(bound.arm)}.",
-        *([say.worth_nothing(facts)] if facts.decided else untrusted.sentences(facts.comparison)),
-        "What is left is to allocate less." if facts.decided else "Allocating less would save it.",
-        *say.redirected(facts),
-        *say.time(facts),
-        *say.origin(facts),
-    ]
-    pattern = facts.pattern
-    site = origins.busiest(profile) if profile and not facts.stood_aside else None
-    where = f" at {words.place(site)}" if site else " where most objects come from"
-    if pattern:
-        step = f"At {pattern.location}: {pattern.advice}."
-    elif profile and profile.temporary.low >= at.MOSTLY_TEMPORARY:
-        step = f"Most objects die at once: reuse one buffer{where} instead of a new object each time."
-    else:
-        step = (
-            f"Try fewer, larger or reused objects{where}; objects that die together can live in a region or "
-            "a pool that is freed at once."
-        )
-    if facts.is_server:
-        command = commands.watch(facts.again)
-    else:
-        command = commands.record_full(facts.command) if not profile or profile.depth == "triage" else ""
-    return Concluded("allocate less", sentences, step, command)
 
 
 def wide_intervals(facts: Facts) -> Concluded:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from reap.answer.commands import with_variables
 from reap.compare import analyse, judge
@@ -97,21 +98,49 @@ class Facts:
 
     @cached_property
     def best(self) -> Side | None:
-        """The allocator to switch to for time."""
-        return judge.pick(self.compared, self.comparison) if self.comparison else None
+        """The allocator to switch to for time, of those whose gain is clearly worth it."""
+        comparison = self.comparison
+        if comparison is None:
+            return None
+        return judge.pick([side for side in self.compared if not _is_little(side, comparison)], comparison)
 
     @cached_property
     def best_setting(self) -> Side | None:
-        """The setting to make for time, where no allocator saves clearly more of it, by what matters."""
-        if self.causes is None:
+        """The same of settings."""
+        causes = self.causes
+        if causes is None:
             return None
-        best = judge.pick([side for side in self.causes.sides if self.is_setting(side)], self.causes)
-        won = judge.gain(best, self.causes) if best else None
-        rival = judge.gain(self.best, self.comparison) if self.best and self.comparison else None
-        if best is None or won is None:
-            return None
-        beaten = rival is not None and rival.ratio.high < won.ratio.value - self.causes.worth
-        return None if beaten else best
+        sides = [side for side in causes.sides if self.is_setting(side) and not _is_little(side, causes)]
+        return judge.pick(sides, causes)
+
+    @cached_property
+    def better(self) -> Literal["setting", "allocator", "either", ""]:
+        """Which of both gains clearly more, by what is worth a change; empty where neither gains."""
+        if self.best is None or self.best_setting is None or self.comparison is None or self.causes is None:
+            return "allocator" if self.best else "setting" if self.best_setting else ""
+        won = judge.gain(self.best, self.comparison)
+        rival = judge.gain(self.best_setting, self.causes)
+        assert won is not None and rival is not None  # noqa: S101, PT018 - they were picked for it
+        worth = self.comparison.worth
+        if won.ratio.high < rival.ratio.low - worth:
+            return "allocator"
+        return "setting" if rival.ratio.high < won.ratio.low - worth else "either"
+
+    @cached_property
+    def little(self) -> tuple[Side, Ratio] | None:
+        """The arm with the most of gains that are proven and hardly worth a change; None without one."""
+        whole = [(side, held) for side, held, _ in self.priced if price.is_whole(side.allocator)]
+        settings = [(side, held) for side, held in self.trials.values() if self.is_setting(side)]
+        others = [(side, self.comparison) for side in self.compared if self.comparison]
+        found = [
+            (side, analyse.cpu(side))
+            for side, held in (*others, *settings, *whole)
+            if not judge.costs_heavy_memory(side) and _is_little(side, held)
+        ]
+        # A malloc without costs comes last: nobody can have it.
+        return min(
+            found, key=lambda each: (price.is_price(each[0].allocator), each[1].ratio.value), default=None
+        )
 
     @cached_property
     def smaller(self) -> tuple[Finding, Side] | None:
@@ -143,7 +172,9 @@ class Facts:
         won = [
             (ratio, side)
             for side, comparison, standing in self.priced
-            if standing is Standing.GAIN and (ratio := judge.gain(side, comparison)) is not None
+            if standing is Standing.GAIN
+            and not _is_little(side, comparison)
+            and (ratio := judge.gain(side, comparison)) is not None
         ]
         if not won:
             return None
@@ -220,7 +251,11 @@ class Facts:
     @cached_property
     def unpaid(self) -> Side | None:
         """The fastest allocator whose gain does not pay for its memory."""
-        faster = self.sides(Standing.GAIN)
+        faster = [
+            side
+            for side in self.sides(Standing.GAIN)
+            if self.comparison and not judge.pays(side, self.comparison)
+        ]
         return min(faster, key=lambda side: analyse.cpu(side).ratio.value, default=None)
 
     @property
@@ -291,6 +326,13 @@ class Facts:
 def _those(remedy: Remedy, side: Side) -> dict[str, str]:
     """The variables of a remedy with which its arm ran: the program's own words are in them, too."""
     return {name: value for name, value in side.environment.items() if name in remedy.environment}
+
+
+def _is_little(side: Side, comparison: Comparison) -> bool:
+    """Whether CPU time is less, for certain, and it is not told if by enough."""
+    if not analyse.trusted(side) or side.rounds < comparing.FEWEST_ROUNDS:
+        return False
+    return judge.lessens(side, comparison) and judge.is_little(analyse.cpu(side), comparison.worth)
 
 
 def _best_time(side: Side, comparison: Comparison) -> Ratio:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from reap.base import units
 from reap.compare import judge, phrases
 from reap.compare.judge import Standing
@@ -10,6 +12,7 @@ from reap.evidence.analyse.suspicions.remedies import HUGE_PAGES
 from reap.evidence.analyse.suspicions.thresholds import CAUSE_WORTH
 from reap.evidence.judge.records import Finding, Status
 from reap.evidence.judge.untrusted import why_not
+from reap.experiment import statistics
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.launch import price
 
@@ -33,6 +36,8 @@ WORDS: dict[Cause, str] = {
     "disk": "it waits for the disk",
     "network": "it waits for the network",
 }
+
+_PLACED = f"{price.PREFIX}placed"
 
 _SHOWN: dict[str, Cause] = {"placed": "placement", "cache": "tcache overflow"}
 """What a preload shows that gains although nothing made one suspect it; an arena for each thread is tried
@@ -63,7 +68,7 @@ _BY_CACHE: frozenset[Cause] = frozenset(
 )
 """What a thread cache that never overflows takes away, besides what it is for."""
 
-_ORDER: tuple[Status, ...] = ("proven", "inconclusive", "not tried", "refuted")
+_ORDER: tuple[Status, ...] = ("proven", "inconclusive", "not tried", "minor", "refuted")
 
 Trials = Mapping[str, tuple[Side, Comparison]]
 """Every arm that ran, by its name, with the comparison that it is a side of."""
@@ -91,7 +96,11 @@ def judged(
     heavy = {each.cause for each in suspicions if each.weight >= CAUSE_WORTH}
     every = [_finding(each, ran, missing, remedies) for each in suspicions]
     # What was tried for a small share, or for none, is worth a word only where it gained.
-    found = [each for each in every if each.cause in heavy or _is_news(each, heavy)]
+    faults = next(
+        (each.trial for each in every if each.cause == "page faults" and each.status == "proven"), ""
+    )
+    known = heavy - {"small pages"} if faults == HUGE_PAGES else heavy
+    found = [each for each in every if each.cause in known or _is_news(each, heavy, faults)]
     found += _shown({each.cause for each in every}, ran, large=large)
     return sorted(found, key=lambda each: (_ORDER.index(each.status), _least(each), -each.weight))
 
@@ -105,29 +114,65 @@ def _least(finding: Finding) -> float:
     return finding.gain.ratio.value if finding.status == "proven" and finding.gain else 1.0
 
 
-def _is_news(finding: Finding, heavy: set[Cause]) -> bool:
-    """Whether a cause of little weight is proven, and by nothing that a heavier one explains."""
-    return finding.status == "proven" and not (finding.cause == "small pages" and "page faults" in heavy)
+def _is_news(finding: Finding, heavy: set[Cause], faults: str) -> bool:
+    """Whether a cause of little weight is proven, and not by the arm that proves page faults, too."""
+    explained = finding.cause == "small pages" and ("page faults" in heavy or faults == finding.trial)
+    return finding.status == "proven" and not explained
 
 
 def _is_placement(cause: Cause, ratio: Ratio, ran: Trials) -> bool:
     """Whether an arm that also moves blocks gains no more for certain than the one that only moves them."""
-    placed = ran.get(f"{price.PREFIX}placed")
+    placed = ran.get(_PLACED)
     won = gain(*placed) if placed and cause in _MOVES else None
     if won is None:
         return False
+    if cause == "many allocations":  # what they take is told beside placement, or not at all
+        return True
     return ratio.ratio.value >= won.ratio.value - _MORE or ratio.ratio.high >= won.ratio.low
 
 
-def _is_beyond(suspicion: Suspicion, arm: str, ratio: Ratio) -> bool:
-    """Whether huge pages gain more than page faults take, since they spare misses of the TLB as well."""
-    more = 1 - ratio.ratio.value > suspicion.weight + _MORE
-    return suspicion.cause == "page faults" and arm == HUGE_PAGES and more
+def _is_beyond(suspicion: Suspicion, arm: str, ratio: Ratio, ran: Trials) -> bool:
+    """Whether huge pages may gain by what they spare besides page faults: misses of the TLB.
+
+    They do so where they gain more than page faults take, and where it matters where blocks lie.
+    """
+    if suspicion.cause != "page faults" or arm != HUGE_PAGES:
+        return False
+    placed = ran.get(_PLACED)
+    moved = placed is not None and gain(*placed) is not None
+    return moved or 1 - ratio.ratio.value > suspicion.weight + _MORE
+
+
+def _beside_placement(suspicion: Suspicion, ran: Trials) -> Finding | None:
+    """What malloc and free take where it matters, too, where blocks lie; None where it does not, or nothing.
+
+    Both preloads place blocks alike, and one of them pays for glibc's calls: what lies between them is the
+    cost of these. The two ran in rounds of their own, so that both intervals widen the one of their ratio.
+    glibc's blocks are colder beside the others: more than malloc takes by samples proves nothing.
+    """
+    placed, free = ran.get(_PLACED), ran.get(f"{price.PREFIX}{price.FIRST}")
+    if suspicion.cause != "many allocations" or placed is None or free is None:
+        return None
+    packed, least = gain(*placed), gain(*free)
+    if packed is None or least is None or packed.metric != least.metric:
+        return None
+    ratio = statistics.quotient(least.ratio, packed.ratio)
+    between = msgspec.structs.replace(
+        least, baseline=packed.value, value=packed.value * ratio.value, ratio=ratio, pairs=[]
+    )
+    more = packed.ratio.value - least.ratio.value
+    if ratio.high >= 1 or not _MORE <= more <= suspicion.weight + _MORE:
+        return None
+    than = f"than with {preloaded(_PLACED)}, which places them alike"
+    sentence = (
+        f"Proven: {WORDS[suspicion.cause]}. {_capital(_with(free[0]))} it takes {_amount(between)} {than}."
+    )
+    return _said(suspicion, "proven", free[0], between, sentence)
 
 
 def _is_explained(suspicion: Suspicion, ratio: Ratio, side: Side, ran: Trials) -> bool:
     """Whether another cause explains what an arm gains."""
-    return _is_placement(suspicion.cause, ratio, ran) or _is_beyond(suspicion, side.allocator, ratio)
+    return _is_placement(suspicion.cause, ratio, ran) or _is_beyond(suspicion, side.allocator, ratio, ran)
 
 
 def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], remedies: str) -> Finding:
@@ -141,6 +186,8 @@ def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], reme
         if standing is Standing.GAIN and (ratio := gain(side, held, memory=memory)) is not None
     ]
     weight = suspicion.weight
+    if beside := _beside_placement(suspicion, ran):
+        return beside
     if won:
         proving = [each for each in won if not _is_explained(suspicion, *each, ran)]
         ratio, side = min(proving or won, key=lambda each: each[0].ratio.value)
@@ -156,19 +203,29 @@ def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], reme
             statements=suspicion.statements,
             by_hand=_by_hand(suspicion),
         )
-    status: Status = "refuted" if all(each[0] is Standing.NONE for each in known) else "inconclusive"
-    side = min((side for _, side, _ in known), key=lambda each: _ratio(each, memory=memory).ratio.value)
+    side, held = min(
+        ((side, held) for _, side, held in known), key=lambda each: _ratio(each[0], memory=memory).ratio.value
+    )
+    status: Status = "inconclusive"
+    if all(each[0] is Standing.NONE for each in known):
+        status = "minor" if not memory and judge.lessens(side, held) else "refuted"
     return _said(suspicion, status, side, _ratio(side, memory=memory))
 
 
-def _said(suspicion: Suspicion, status: Status, side: Side, ratio: Ratio) -> Finding:
+def _said(
+    suspicion: Suspicion, status: Status, side: Side, ratio: Ratio, sentence: str | None = None
+) -> Finding:
     cause = WORDS[suspicion.cause]
-    sentence = {
-        "proven": f"Proven: {cause}. {_capital(_with(side))} it takes {_amount(ratio)}.",
-        "refuted": f"Refuted: {cause}. {_capital(_with(side))} it takes {_amount(ratio)}.",
-        "inconclusive": f"Not decided: {cause}. So far, {_with(side)} it takes {_amount(ratio)}.",
-        "not tried": "",
-    }[status]
+    sentence = (
+        sentence
+        or {
+            "proven": f"Proven: {cause}. {_capital(_with(side))} it takes {_amount(ratio)}.",
+            "minor": f"Proven, but minor: {cause}. {_capital(_with(side))} it takes {_amount(ratio)}.",
+            "refuted": f"Refuted: {cause}. {_capital(_with(side))} it takes {_amount(ratio)}.",
+            "inconclusive": f"Not decided: {cause}. So far, {_with(side)} it takes {_amount(ratio)}.",
+            "not tried": "",
+        }[status]
+    )
     return Finding(
         cause=suspicion.cause,
         status=status,

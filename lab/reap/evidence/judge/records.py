@@ -12,12 +12,16 @@ Conclusion = Literal[
     "leave it alone",
     "switch the allocator",
     "change a setting",
+    "change a setting or the allocator",
     "allocate less",
+    "little to gain",
     "inconclusive",
 ]
-"""`allocate less`: a malloc that costs next to nothing gains, and no allocator that exists does."""
+"""`change a setting or the allocator`: both gain, and none clearly more. `allocate less`: a malloc that costs
+next to nothing gains, and no allocator that exists does. `little to gain`: a gain is proven that may or may
+not be worth a change: its interval holds what is worth one, and ends below twice that."""
 
-Status = Literal["proven", "refuted", "inconclusive", "not tried"]
+Status = Literal["proven", "minor", "refuted", "inconclusive", "not tried"]
 
 
 MOST_TOLD = 3
@@ -29,8 +33,9 @@ class Finding(Record, frozen=True, kw_only=True):
 
     cause: Cause
     status: Status
-    """`proven`: with the cause taken away the program was faster (or smaller), as measured; `refuted`: it was
-    not; `inconclusive`: tried, in too few rounds or too much noise."""
+    """`proven`: with the cause taken away the program was faster (or smaller), as measured; `minor`: it was,
+    by less than is worth a change; `refuted`: it was not; `inconclusive`: tried, in too few rounds or too
+    much noise."""
     weight: float = 0.0
     """The part of the time (of memory, for causes of memory) that evidence attributes to it: 0 to 1."""
     trial: str = ""
@@ -59,7 +64,7 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     paragraph: str
     """Plain words, with the figures and their intervals."""
     findings: list[Finding] = []
-    """Proven causes first, then those that were not tried or not decided, then refuted ones."""
+    """Proven causes first, then those that were not tried or not decided, then minor and refuted ones."""
     patterns: list[Pattern] = []
     """Ways of allocating that the recording shows, and that a change of the program removes."""
     bound: Bound | None = None
@@ -72,5 +77,5 @@ class Diagnosis(Record, frozen=True, kw_only=True):
 
     @property
     def told(self) -> list[Finding]:
-        """The findings for a screen: proven causes, then open ones; refuted ones are details."""
-        return [each for each in self.findings if each.status != "refuted"][:MOST_TOLD]
+        """The findings for a screen: proven causes, then open ones; minor and refuted ones are details."""
+        return [each for each in self.findings if each.status not in ("minor", "refuted")][:MOST_TOLD]

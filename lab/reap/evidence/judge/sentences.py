@@ -7,6 +7,7 @@ from reap.compare import analyse, judge, phrases
 from reap.evidence.judge import commands, origins
 from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.facts import Facts
+from reap.evidence.judge.findings import preloaded
 from reap.evidence.judge.records import Bound
 from reap.experiment.records import Comparison, Ratio, Side
 from reap.launch import price
@@ -19,17 +20,25 @@ def named(facts: Facts, side: Side, won: Ratio) -> str:
     return f"{facts.variables(side)} it takes {amount} (95 % CI {phrases.interval(won.ratio)})"
 
 
+def took(facts: Facts, side: Side, ratio: Ratio) -> str:
+    """What the program takes with any arm."""
+    if facts.is_setting(side):
+        return f"with {named(facts, side, ratio)}"
+    if price.is_price(side.allocator):
+        return phrases.effect(side, ratio).replace(side.allocator, preloaded(side.allocator), 1)
+    return phrases.effect(side, ratio)
+
+
 def others(facts: Facts) -> list[str]:
-    """Allocators that gain as well as the setting that is advised."""
-    comparison = facts.comparison
-    if comparison is None:
+    """Allocators that gain beside the setting that is advised, and how much the best of them does."""
+    comparison, best = facts.comparison, facts.best
+    won = judge.gain(best, comparison) if best and comparison else None
+    if comparison is None or best is None or won is None:
         return []
-    paying = [side.allocator for side in facts.compared if judge.pays(side, comparison)]
-    if not paying:
-        return []
-    return [
-        f"{words.listed(paying)} {'gains' if len(paying) == 1 else 'gain'} as well, and not clearly more."
-    ]
+    paying = [side.allocator for side in facts.compared if side is not best and judge.pays(side, comparison)]
+    more = f"; so {'does' if len(paying) == 1 else 'do'} {words.listed(paying)}" if paying else ""
+    clearly = "clearly less" if facts.better == "setting" else "not clearly more or less"
+    return [f"An allocator helps as well, {clearly}: {phrases.effect(best, won)}{more}."]
 
 
 def beyond(facts: Facts, won: Ratio) -> list[str]:

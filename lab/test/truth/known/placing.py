@@ -6,8 +6,10 @@ _ELSEWHERE = ("arena lock", "a lock of its own", "kernel input and output", "gar
 _PLACED = Truth(
     gain=True,
     conclusions=("switch the allocator",),
-    causes=("placement",),
-    never=("tcache overflow", *_ELSEWHERE, "brk thrash", "mmap thrash", "many allocations", "parsing"),
+    # malloc takes a tenth of it, too: of two preloads that place blocks alike, the one without glibc's calls
+    # takes 20 % less [19.6, 20.6] in list and 33 % less [30, 35] in tree.
+    causes=("placement", "many allocations"),
+    never=("tcache overflow", *_ELSEWHERE, "brk thrash", "mmap thrash", "parsing"),
 )
 
 CASES = (
