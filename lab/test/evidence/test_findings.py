@@ -334,3 +334,32 @@ def test_memory_that_was_not_tried_names_the_command_that_tries_remedies(
     (held,) = judged([PIN], {}, {PIN.arms[0]: NO_TIME}, remedies=command)
     said = f" `{command}` measures what each remedy gives."
     assert held.sentence.endswith(said) if command else "reap rss" not in held.sentence
+
+
+@pytest.mark.parametrize(
+    ("above", "gains", "half", "named", "status"),
+    [
+        (0.02, 1.0, 0.01, "tcache overflow", "proven"),
+        (0.45, 0.8, 0.01, "tcache overflow", "proven"),
+        (0.45, 1.0, 0.01, "large blocks", "proven"),
+        (0.45, 0.95, 0.2, "tcache overflow", "inconclusive"),
+    ],
+    ids=["no large blocks", "more blocks gain", "more blocks gain nothing", "not decided"],
+)
+def test_larger_caches_tell_too_many_blocks_from_too_large_ones(
+    above: float, gains: float, half: float, named: Cause, status: str
+) -> None:
+    """A cache that never overflows keeps both."""
+    held = comparison_of([price("cache", 0.5), setting(CACHE, gains, half)])
+    (only,) = judged([OVERFLOW], trials_of([held]), {}, above_cache=above)
+    assert (only.cause, only.status) == (named, status)
+
+
+@pytest.mark.parametrize(
+    ("above", "named"), [(0.02, ["tcache overflow"]), (0.3, []), (0.8, ["large blocks"])]
+)
+def test_a_cache_that_gains_unasked_is_named_by_the_blocks_that_it_keeps(
+    above: float, named: list[str]
+) -> None:
+    held = judged([], trials_of([comparison_of([price("cache", 0.5)])]), {}, above_cache=above)
+    assert [each.cause for each in held] == named

@@ -59,10 +59,9 @@ class Facts:
     def findings(self) -> list[Finding]:
         """Causes with what their trials say, proven ones first."""
         counted = self.wall.counted if self.wall else None
-        large = counted is not None and (counted.above_cache or 0.0) >= at.MOSTLY_LARGE
-        return judged(
-            self.suspicions, self.trials, self.missing, large=large, remedies=commands.remedies(self.again)
-        )
+        above = (counted.above_cache if counted else None) or 0.0
+        remedies = commands.remedies(self.again)
+        return judged(self.suspicions, self.trials, self.missing, above_cache=above, remedies=remedies)
 
     @cached_property
     def standings(self) -> list[tuple[Side, Standing]]:

@@ -8,8 +8,9 @@ from reap.base import units
 from reap.compare import judge, phrases
 from reap.compare.judge import Standing
 from reap.evidence.analyse.suspicions.records import OF_MEMORY, Cause, Remedy, Suspicion
-from reap.evidence.analyse.suspicions.remedies import HUGE_PAGES
+from reap.evidence.analyse.suspicions.remedies import HUGE_PAGES, LARGER_CACHE
 from reap.evidence.analyse.suspicions.thresholds import CAUSE_WORTH
+from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.records import Finding, Status
 from reap.evidence.judge.untrusted import why_not
 from reap.experiment import statistics
@@ -37,6 +38,7 @@ WORDS: dict[Cause, str] = {
     "network": "it waits for the network",
 }
 
+_CACHE = f"{price.PREFIX}cache"
 _PLACED = f"{price.PREFIX}placed"
 
 _SHOWN: dict[str, Cause] = {"placed": "placement", "cache": "tcache overflow"}
@@ -84,24 +86,25 @@ def judged(
     ran: Trials,
     missing: Mapping[str, str],
     *,
-    large: bool = False,
+    above_cache: float = 0.0,
     remedies: str = "",
 ) -> list[Finding]:
     """Every suspicion with what its trials say, and what they show beside it: proven causes first.
 
-    `missing` says why an arm was not tried, a clause, by its name. `large` is whether most blocks are larger
-    than a thread cache of glibc keeps. `remedies` is the command that tries remedies for memory; it may be
-    empty.
+    `missing` says why an arm was not tried, a clause, by its name. `above_cache` is the part of blocks (0 to
+    1) that are larger than a thread cache of glibc keeps. `remedies` is the command that tries remedies for
+    memory; it may be empty.
     """
+    suspicions = [_by_size(each, ran, above_cache) for each in suspicions]
     heavy = {each.cause for each in suspicions if each.weight >= CAUSE_WORTH}
-    every = [_finding(each, ran, missing, remedies) for each in suspicions]
+    every = [_finding(each, ran, missing, remedies, above_cache) for each in suspicions]
     # What was tried for a small share, or for none, is worth a word only where it gained.
     faults = next(
         (each.trial for each in every if each.cause == "page faults" and each.status == "proven"), ""
     )
     known = heavy - {"small pages"} if faults == HUGE_PAGES else heavy
     found = [each for each in every if each.cause in known or _is_news(each, heavy, faults)]
-    found += _shown({each.cause for each in every}, ran, large=large)
+    found += _shown({each.cause for each in every}, ran, above_cache)
     return sorted(found, key=lambda each: (_ORDER.index(each.status), _least(each), -each.weight))
 
 
@@ -118,6 +121,19 @@ def _is_news(finding: Finding, heavy: set[Cause], faults: str) -> bool:
     """Whether a cause of little weight is proven, and not by the arm that proves page faults, too."""
     explained = finding.cause == "small pages" and ("page faults" in heavy or faults == finding.trial)
     return finding.status == "proven" and not explained
+
+
+def _by_size(suspicion: Suspicion, ran: Trials, above_cache: float) -> Suspicion:
+    """The same, named by the blocks that the cache does not keep: too many of them, or too large ones.
+
+    A cache that never overflows keeps both. Where there are some of each, larger caches of glibc's, which
+    keep more blocks and no larger ones, tell by gaining nothing.
+    """
+    setting = ran.get(LARGER_CACHE)
+    if suspicion.cause != "tcache overflow" or above_cache < at.SOME_LARGE or setting is None:
+        return suspicion
+    refuted = judge.standing(*setting) is Standing.NONE
+    return msgspec.structs.replace(suspicion, cause="large blocks") if refuted else suspicion
 
 
 def _is_placement(cause: Cause, ratio: Ratio, ran: Trials) -> bool:
@@ -175,7 +191,9 @@ def _is_explained(suspicion: Suspicion, ratio: Ratio, side: Side, ran: Trials) -
     return _is_placement(suspicion.cause, ratio, ran) or _is_beyond(suspicion, side.allocator, ratio, ran)
 
 
-def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], remedies: str) -> Finding:
+def _finding(
+    suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], remedies: str, above_cache: float
+) -> Finding:
     memory = suspicion.cause in OF_MEMORY
     tried = [ran[name] for name in suspicion.arms if name in ran]
     standings = [(_standing(side, held, memory=memory), side, held) for side, held in tried]
@@ -189,7 +207,12 @@ def _finding(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], reme
     if beside := _beside_placement(suspicion, ran):
         return beside
     if won:
-        proving = [each for each in won if not _is_explained(suspicion, *each, ran)]
+        mixed = suspicion.cause == "tcache overflow" and above_cache >= at.SOME_LARGE
+        proving = [
+            (ratio, side)
+            for ratio, side in won
+            if not _is_explained(suspicion, ratio, side, ran) and not (mixed and side.allocator == _CACHE)
+        ]
         ratio, side = min(proving or won, key=lambda each: each[0].ratio.value)
         return _said(suspicion, "proven" if proving else "inconclusive", side, ratio)
     if not known:
@@ -284,7 +307,7 @@ def _ratio(side: Side, *, memory: bool) -> Ratio:
     return times[0]
 
 
-def _shown(suspected: set[Cause], ran: Trials, *, large: bool) -> list[Finding]:
+def _shown(suspected: set[Cause], ran: Trials, above_cache: float) -> list[Finding]:
     """Causes that a preload proves though the evidence does not point to them."""
     found = []
     for name, cause in _SHOWN.items():
@@ -299,7 +322,11 @@ def _shown(suspected: set[Cause], ran: Trials, *, large: bool) -> list[Finding]:
             continue
         if ratio.ratio.value > 1 - _SHOWN_WORTH or _is_placement(cause, ratio, ran):
             continue
-        named: Cause = "large blocks" if name == "cache" and large else cause
+        named = cause
+        if name == "cache" and above_cache >= at.SOME_LARGE:
+            if above_cache < at.MOSTLY_LARGE:  # too many blocks or too large ones: nothing tells
+                continue
+            named = "large blocks"
         shown = Suspicion(cause=named, weight=1 - ratio.ratio.value, statements=[])
         found.append(_said(shown, "proven", side, ratio))
     return found

@@ -14,6 +14,9 @@ UNSAMPLED = 0.15
 MOSTLY_LARGE = 0.5
 """From this part of blocks on, what a larger cache gains is due to their size and not to their number."""
 
+SOME_LARGE = 0.1
+"""From this part of blocks on, what a cache that never overflows gains may be due to their size."""
+
 MOSTLY_TEMPORARY = 0.5
 """From this share on, objects that die at once are the pattern and not an exception."""
 

@@ -11,7 +11,8 @@ _KEEP_ALL = "glibc.malloc.trim_threshold=2147483648:glibc.malloc.mmap_max=0"
 
 _TUNABLES = "GLIBC_TUNABLES"
 
-HUGE_PAGES = "huge pages"
+HUGE_PAGES, LARGER_CACHE = "huge pages", "larger thread caches"
+"""Names that the judge knows, since each tells two causes apart."""
 
 
 def probes(facts: WallFacts, *names: str) -> list[str]:
@@ -25,7 +26,7 @@ def larger_cache(facts: WallFacts, *, metric: Metric = "cpu") -> list[Remedy]:
         return []  # the tunable raises how many blocks are kept, and not how large ones
     return [
         Remedy(
-            name="larger thread caches",
+            name=LARGER_CACHE,
             environment={_TUNABLES: "glibc.malloc.tcache_count=1000"},
             note="each thread keeps more free blocks",
             metric=metric,
