@@ -23,8 +23,6 @@ Kind = Literal["cpython", "go", "jvm", "v8"]
 _SLOTS = 1 << 16
 """Bytes: two thousand processes of 32 bytes each."""
 _HOOK = Path(__file__).parent / "python_hook"
-RARELY = "gc.set_threshold(100_000, 50, 1000)"
-"""What the hook calls where it has CPython collect rarely."""
 _JVM = "libjvm.so"
 _NODE_HOOK = Path(__file__).parent / "node_hook" / "collections.cjs"
 _NODE = re.compile(r"/(node|nodejs|libnode\.so[^/]*)$")

@@ -6,7 +6,7 @@ from reap.base import units
 from reap.base.records import Estimate, Record
 from reap.rss.records import NAMES, Residence, Taken
 from reap.rss.verdict import anonymous, holders, over_time, runtimes
-from reap.rss.verdict.cases import LEAST, Answer, Case, Remedy
+from reap.rss.verdict.cases import LEAST, TRIM, Answer, Case, Remedy
 from reap.rss.verdict.over_time import most
 
 LARGE = 0.2
@@ -17,10 +17,6 @@ _SEEN = 0.5
 """The least part of its peak that must have been seen before anything is said of what it consists of ..."""
 _SNAPSHOTS = 3
 """... unless so many snapshots are of the second half: a burst between two changes nothing that settled."""
-
-TRIM = "call malloc_trim(0) after the work that frees"
-_RETURNS = "background_thread:true,dirty_decay_ms:1000"
-_BACKGROUND = {"MALLOC_CONF": _RETURNS}
 
 
 class ResidenceVerdict(Record):
@@ -34,6 +30,7 @@ class ResidenceVerdict(Record):
     """By part: how fast it grows until the end, in bytes a second, where that matters."""
 
 
+_BACKGROUND = "jemalloc, purging in the background"
 _APART = Remedy(what="allocate what lives long apart from what dies soon (a region, a pool)")
 
 
@@ -77,7 +74,7 @@ def _pinned(case: Case) -> Answer:
         who = f"{number}, {units.size(pin.bytes)} in all, {lies} above the largest stretch of them, {stretch}"
     sentences = [
         f"{case.of} are free pages that glibc cannot return by itself: {who}.",
-        "glibc shrinks this heap from the top only: MALLOC_TRIM_THRESHOLD_ does not change that.",
+        "glibc shrinks this heap from the top only: a lower trim threshold does not change that.",
     ]
     trim = Remedy(what=f"{TRIM}: it would return {units.size(case.part)}")
     if pin is not None and pin.stretch < _TOGETHER * case.part:
@@ -86,21 +83,17 @@ def _pinned(case: Case) -> Answer:
             "these as well."
         )
         return case.answer(*sentences, remedies=[trim, _APART])
-    returns = Remedy(
-        what="an allocator that returns free pages anywhere in the heap",
-        allocator="jemalloc",
-        environment=_BACKGROUND,
-    )
+    returns = case.remedy(_BACKGROUND, "an allocator that returns free pages anywhere in the heap")
     return case.answer(*sentences, remedies=[trim, returns])
 
 
 def _top(case: Case) -> Answer:
-    threshold = {"MALLOC_TRIM_THRESHOLD_": "131072"}
+    fixed = "a fixed threshold (large blocks then cost a mapping each)"
     return case.answer(
         f"{case.of} are free at the top of glibc's heap, below its trim threshold.",
         "By default that threshold grows to twice the largest block with its own mapping that was freed.",
         remedies=[
-            Remedy(what="a fixed threshold (large blocks then cost a mapping each)", environment=threshold),
+            case.remedy("trimming the top sooner", fixed),
             Remedy(what=TRIM),
         ],
     )
@@ -108,12 +101,11 @@ def _top(case: Case) -> Answer:
 
 def _lazy(case: Case) -> Answer:
     remedies = [Remedy(what="have the dashboard subtract LazyFree, as /proc/PID/smaps_rollup has it")]
+    at_once = "pages returned at once, for an accurate figure"
     if case.residence.allocator == "jemalloc":
-        at_once = {"MALLOC_CONF": "muzzy_decay_ms:0"}
-        remedies.append(Remedy(what="pages returned at once, for an accurate figure", environment=at_once))
+        remedies.append(case.remedy("returning lazily freed pages at once", at_once))
     elif case.residence.settled.parts.go or case.residence.settled.parts.go_runtime:
-        at_once = {"GODEBUG": "madvdontneed=1"}
-        remedies.append(Remedy(what="pages returned at once, for an accurate figure", environment=at_once))
+        remedies.append(case.remedy("returning pages of Go at once", at_once))
     return case.answer(
         f"{case.of} were returned with MADV_FREE, and count as resident until the kernel reclaims them.",
         "The figure is misleading; the program is not at fault.",
@@ -127,10 +119,13 @@ def _held(case: Case) -> Answer:
         slow = holder.background is False
         why = "; it returns them only while it is called, as its background thread is off" if slow else ""
         back = Remedy(
-            what="jemalloc's background thread, which returns them", environment=holder.setting(_RETURNS)
+            what="jemalloc's background thread, which returns them",
+            environment=holder.setting("purging in the background"),
         )
         if holder.background is None:
-            back = Remedy(what="pages returned at once", environment=holder.setting("dirty_decay_ms:0"))
+            back = Remedy(
+                what="pages returned at once", environment=holder.setting("returning dirty pages at once")
+            )
         return case.answer(
             f"{case.of} are dirty pages that {holder.name} keeps for reuse{why}.", remedies=[back]
         )
@@ -139,13 +134,13 @@ def _held(case: Case) -> Answer:
             f"{case.of} are free pages that {holder.name} keeps for reuse.",
             remedies=[
                 Remedy(what="call MallocExtension_ReleaseFreeMemory() after the work that frees"),
-                Remedy(what="free spans returned at once", environment={"TCMALLOC_AGGRESSIVE_DECOMMIT": "t"}),
-                Remedy(what="return more with each free", environment={"TCMALLOC_RELEASE_RATE": "10"}),
+                case.remedy("returning free spans at once", "free spans returned at once"),
+                case.remedy("returning more with each free", "return more with each free"),
             ],
         )
     return case.answer(
         *_in_heaps_of_threads(case),
-        remedies=[Remedy(what="fewer heaps", environment={"MALLOC_ARENA_MAX": "2"}), Remedy(what=TRIM)],
+        remedies=[case.remedy("two arenas", "fewer heaps"), Remedy(what=TRIM)],
     )
 
 
@@ -169,12 +164,7 @@ def _cached(case: Case) -> Answer:
     return case.answer(
         f"{case.of} are free in {number}: blocks that glibc keeps for the thread that freed them.",
         "malloc_trim(0) does not return these: a cache keeps them until its thread ends, 7 of each size.",
-        remedies=[
-            Remedy(
-                what="smaller caches (malloc and free then take a lock more often)",
-                environment={"GLIBC_TUNABLES": "glibc.malloc.tcache_count=2"},
-            )
-        ],
+        remedies=[case.remedy("thread caches of two blocks")],
     )
 
 
@@ -191,9 +181,7 @@ def _heap(case: Case) -> Answer:
     if case.residence.recorded is not None:
         return case.answer(
             f"{case.of} are the allocator's and, by the recording, not live: held free, or inside pages.",
-            remedies=[
-                Remedy(what="an allocator that returns pages", environment=_BACKGROUND, allocator="jemalloc")
-            ],
+            remedies=[case.remedy(_BACKGROUND, "an allocator that returns pages")],
         )
     holder = holders.of(case.residence, "heap")
     if holder.allocator == "jemalloc":
@@ -202,7 +190,7 @@ def _heap(case: Case) -> Answer:
             "how much of that is live."
         )
     if holder.allocator in {"mimalloc", "snmalloc"}:
-        purge = Remedy(what="free pages returned at once", environment={"MIMALLOC_PURGE_DELAY": "0"})
+        purge = case.remedy("purging at once", "free pages returned at once")
         return case.answer(
             f"{case.of} are committed by {holder.name}: it does not report how much of that is live.",
             remedies=[purge] if holder.allocator == "mimalloc" else [],

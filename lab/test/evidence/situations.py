@@ -292,7 +292,11 @@ CASES = [
         name="less memory by a setting of the allocator that it has",
         headline="change a setting",
         first=(side_of("mimalloc"), *FREE),
-        second=(resident(setting("give pages back at once", provider="/usr/lib/libjemalloc.so.2"), 0.4),),
+        second=(
+            resident(
+                setting("returning lazily freed pages at once", provider="/usr/lib/libjemalloc.so.2"), 0.4
+            ),
+        ),
         suspicions=(of("lazy free"),),
         command=f"reap rss --try -- {QUOTED}",
     ),

@@ -12,7 +12,7 @@ from reap.experiment.records import Side
 
 CACHE = "larger thread caches"
 """A setting that is tried against an overflow of the thread cache."""
-PURGING, TRIMMED = "jemalloc, purging in the background", "trim the heap's top sooner"
+PURGING, TRIMMED = "jemalloc, purging in the background", "trimming the top sooner"
 """An allocator and a setting that are tried against a pin at the top."""
 LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 

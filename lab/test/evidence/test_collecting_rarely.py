@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reap.allocators.remedies import table
 from reap.launch import collectors
 
 SEEN = """
@@ -26,7 +27,8 @@ def test_the_hook_sets_the_thresholds_and_is_gone(before: str, tmp_path: Path) -
         [sys.executable, "-c", SEEN], env=hooked, cwd=tmp_path, capture_output=True, text=True, check=True
     )
     thresholds, hooks, (path, *ours) = json.loads(said.stdout)
-    assert f"gc.set_threshold({thresholds[0]:_}, {thresholds[1]}, {thresholds[2]})" == collectors.RARELY
+    advised = table.named("collect cycles rarely").how
+    assert f"gc.set_threshold({thresholds[0]:_}, {thresholds[1]}, {thresholds[2]})" == advised
     assert hooks == []
     assert path == (before or None)
     assert ours == [None, None]

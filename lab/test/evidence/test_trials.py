@@ -176,7 +176,7 @@ def test_each_suspicion_has_its_arms_second(true: Program) -> None:
 @pytest.mark.usefixtures("installed")
 def test_what_is_not_installed_is_said_with_how_to_install_it(true: Program) -> None:
     plan = planned(true, of("pin at the top"))
-    assert names(plan.allocators) == ["jemalloc, purging in the background", "trim the heap's top sooner"]
+    assert names(plan.allocators) == ["jemalloc, purging in the background", "trimming the top sooner"]
     assert plan.resident
     assert plan.missing == {"mimalloc, purging at once": "not installed: install mimalloc"}
 

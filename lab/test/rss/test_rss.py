@@ -116,7 +116,7 @@ def test_a_free_top_is_told_from_a_pin(tmp_path):
 def test_heaps_of_threads_are_told_from_the_main_one(tmp_path):
     results, _ = held_open(target("resides"), "threads", until=part("held", 50 * MB), folder=tmp_path)
     assert results["verdict"]["cause"] == "held"
-    assert results["verdict"]["remedies"][0]["environment"] == {"MALLOC_ARENA_MAX": "2"}
+    assert results["verdict"]["remedies"][0]["environment"] == {"GLIBC_TUNABLES": "glibc.malloc.arena_max=2"}
 
 
 @pytest.mark.parametrize("allocator", ["jemalloc", "tcmalloc"])

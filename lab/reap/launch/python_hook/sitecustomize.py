@@ -83,7 +83,7 @@ def _listen(sink: str) -> None:
 
 
 def _collect_rarely() -> None:
-    """Sets the thresholds that `reap.launch.collectors.RARELY` names."""
+    """Sets the thresholds of the remedy "collect cycles rarely"."""
     import gc
 
     gc.set_threshold(100_000, 50, 1000)

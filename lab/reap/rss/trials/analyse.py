@@ -1,10 +1,9 @@
 """Which remedies are tried, in which order, and how they rank. Pure functions."""
 
 import math
-import re
 from collections.abc import Collection, Mapping, Sequence
 
-from reap.allocators.remedies.table import MemoryRemedy, all_remedies
+from reap.allocators.remedies.table import KnownRemedy, of_memory
 from reap.experiment.records import Ratio, Side
 from reap.rss.records import Owner, Parts, Residence, Taken
 from reap.rss.trials.records import Tried
@@ -22,12 +21,9 @@ CPU = ("cpu_per_request", "cpu")
 """Metrics of what a remedy costs in CPU time, the first that is known."""
 REQUESTS = ("latency_p99", "latency_mean", "request_p99", "throughput")
 """Of what it costs those that wait for the program."""
-_SIZE = re.compile(r"(\{(\w+) (\d+)%\})")
-_LEAST_SIZE = 8
-"""MiB: a smaller limit keeps a runtime from starting."""
 
 
-def applicable(residence: Residence, runtimes: Collection[str], *, huge_pages: bool) -> list[MemoryRemedy]:
+def applicable(residence: Residence, runtimes: Collection[str], *, huge_pages: bool) -> list[KnownRemedy]:
     """The remedies that could do anything, those that the account speaks for first.
 
     `runtimes` are those of the program (`cpython`, `go`, `jvm`, `ruby`, `v8`); with `huge_pages` the kernel
@@ -37,14 +33,14 @@ def applicable(residence: Residence, runtimes: Collection[str], *, huge_pages: b
     known = {residence.allocator, *runtimes, *(each.allocator for each in moment.linked)}
     found = [
         each
-        for each in all_remedies()
+        for each in of_memory()
         if (not each.on or known & {*each.on}) and (huge_pages or each.huge_pages != "off")
     ]
     return sorted(found, key=lambda each: -_grounds(each, moment))
 
 
 def environment(
-    remedy: MemoryRemedy, residences: Sequence[Residence], written: Mapping[str, Collection[str]]
+    remedy: KnownRemedy, residences: Sequence[Residence], written: Mapping[str, Collection[str]]
 ) -> dict[str, str] | None:
     """The variables of a remedy as they are for this program; None where a size in them is not known.
 
@@ -54,12 +50,9 @@ def environment(
     moment = residences[0].settled
     made: dict[str, str] = {}
     for name, value in remedy.environment.items():
-        words = value
-        for placeholder, part, percent in _SIZE.findall(value):
-            size = int(getattr(moment.parts, part)) * int(percent) // 100 >> 20
-            if size < _LEAST_SIZE:
-                return None
-            words = words.replace(placeholder, str(size))
+        words = remedy.sized(value, lambda part: int(getattr(moment.parts, part)))
+        if words is None:
+            return None
         own = name == JEMALLOC and not remedy.allocator
         made |= dict.fromkeys(_variables(residences, written) if own else [name], words)
     return made
@@ -75,11 +68,11 @@ def _variables(residences: Sequence[Residence], written: Mapping[str, Collection
     found = {JEMALLOC: None} if any(each.allocator == "jemalloc" for each in residences) else {}
     for owner in linked(residences):
         if owner.allocator == "jemalloc":
-            found |= dict.fromkeys(written.get(owner.file) or Holder("jemalloc", linked=owner).setting(""))
+            found |= dict.fromkeys(written.get(owner.file) or [Holder("jemalloc", linked=owner).variable])
     return list(found)
 
 
-def _grounds(remedy: MemoryRemedy, moment: Taken) -> float:
+def _grounds(remedy: KnownRemedy, moment: Taken) -> float:
     """The share of memory that speaks for it, in tenths: less of a difference decides nothing."""
     names = {*Parts.__struct_fields__} & {*remedy.owners}
     size: int = sum(getattr(moment.parts, name) for name in names)

@@ -12,7 +12,7 @@ import msgspec
 from reap.allocators import catalog, elf, settings
 from reap.allocators.records import Allocator
 from reap.allocators.remedies import table as remedies
-from reap.allocators.remedies.table import MemoryRemedy
+from reap.allocators.remedies.table import KnownRemedy
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.compare import run as comparing
@@ -214,7 +214,7 @@ def _trim(arm: Allocator) -> Trim | None:
 
 
 def _arm(
-    remedy: MemoryRemedy,
+    remedy: KnownRemedy,
     variables: dict[str, str] | None,
     base: Allocator,
     program: Program,

@@ -16,12 +16,7 @@ def zeros(case: Case) -> Answer:
         Remedy(what="no huge pages in the process: prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) as main begins")
     )
     if case.residence.allocator == "glibc":
-        remedies.append(
-            Remedy(
-                what="no madvise(MADV_HUGEPAGE) for memory that is written to here and there; "
-                "glibc.malloc.hugetlb=0 where GLIBC_TUNABLES sets it"
-            )
-        )
+        remedies.append(case.remedy("no huge pages under glibc"))
     return case.answer(
         f"{case.of} are pages of only zeros inside huge pages: one touched byte makes 2 MiB resident.",
         f"{units.size(case.residence.settled.huge)} are in huge pages. How much of that holds only zeros is "
@@ -54,10 +49,11 @@ def copied(case: Case) -> Answer:
     """Memory that was shared with the parent after a fork."""
     settled = case.residence.settled
     is_python = most(settled) == "python" or settled.parts.python >= LEAST
+    frozen = case.remedy("gc.freeze() before the fork")
     return case.answer(
         f"At most {case.of} were shared with the parent after a fork, and are copies now.",
         "A page is copied when either process writes to it.",
-        remedies=[Remedy(what=runtimes.COPIED["python" if is_python else ""])],
+        remedies=[frozen if is_python else Remedy(what=runtimes.COPIED)],
     )
 
 
@@ -76,7 +72,7 @@ def owned(name: str) -> Callable[[Case], Answer]:
     """What is said of the part of that name, a runtime's."""
 
     def answer(case: Case) -> Answer:
-        remedies = [Remedy(what=what, environment=of) for what, of in runtimes.remedies(name)]
+        remedies = [case.remedy(each, what) for each, what in runtimes.remedies(name)]
         return case.answer(f"{case.of} are {runtimes.OF[name]}.", runtimes.why(name), remedies=remedies)
 
     return answer

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 
+from reap.allocators.remedies import table
 from reap.base import units
 from reap.base.records import Record
 from reap.rss.records import Residence
+
+TRIM = table.named("malloc_trim once").how
+"""What the program calls to return glibc's free pages."""
 
 LEAST = 4 << 20
 """Bytes below which no remedy is worth the trouble."""
@@ -36,6 +40,17 @@ class Case:
         of = self.residence.processes
         whole = f"PSS of {of} processes" if of > 1 else "resident"
         return f"{units.size(self.part)} of {units.size(self.residence.settled.resident)} {whole}"
+
+    def remedy(self, name: str, what: str = "") -> Remedy:
+        """The remedy of the table of that name, in other words if some are given."""
+        known = table.named(name)
+        parts = self.residence.settled.parts
+        values = {
+            variable: known.sized(value, lambda part: int(getattr(parts, part)))
+            for variable, value in known.environment.items()
+        }
+        environment = {variable: value for variable, value in values.items() if value is not None}
+        return Remedy(what=what or known.how or name, environment=environment, allocator=known.allocator)
 
     def answer(self, *sentences: str, remedies: list[Remedy] | None = None) -> Answer:
         """The sentences, with the remedies if there are any."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from reap.allocators.remedies import table
 from reap.base import units
 from reap.rss.records import Owner, Residence
 
@@ -24,10 +25,15 @@ class Holder:
         """Its name, and the file that it is linked into."""
         return _name(self.linked) if self.linked else self.allocator
 
-    def setting(self, words: str) -> dict[str, str]:
-        """The variable that gives jemalloc its settings: builds with a prefix have one of their own."""
+    @property
+    def variable(self) -> str:
+        """The one that gives jemalloc its settings: builds with a prefix have one of their own."""
         prefix = self.linked.function.removesuffix("mallctl").upper() if self.linked else ""
-        return {f"{prefix}{JEMALLOC}": words}
+        return f"{prefix}{JEMALLOC}"
+
+    def setting(self, remedy: str) -> dict[str, str]:
+        """The remedy of jemalloc's of that name, in this variable."""
+        return {self.variable: table.named(remedy).environment[JEMALLOC]}
 
 
 def of(residence: Residence, part: str) -> Holder:
@@ -58,7 +64,11 @@ def without_huge_pages(residence: Residence) -> dict[str, dict[str, str]]:
     """The setting of each allocator of the process that uses no huge pages any more, by its name."""
     last = residence.settled
     found = [Holder(residence.allocator), *(Holder(each.allocator, linked=each) for each in last.linked)]
-    return {each.name: each.setting("thp:never") for each in found if each.allocator == "jemalloc"}
+    return {
+        each.name: each.setting("no huge pages under jemalloc")
+        for each in found
+        if each.allocator == "jemalloc"
+    }
 
 
 def _name(owner: Owner) -> str:

@@ -26,27 +26,25 @@ OF = {
 }
 """The parts in a sentence."""
 
-_REMEDIES: dict[str, list[tuple[str, dict[str, str]]]] = {
-    "python": [("as malloc's, which can be trimmed", {"PYTHONMALLOC": "malloc"})],
-    "v8": [("a limit of its heap, in MiB", {"NODE_OPTIONS": "--max-old-space-size=64"})],
+_REMEDIES: dict[str, list[tuple[str, str]]] = {
+    "python": [("Python's objects from malloc", "as malloc's, which can be trimmed")],
+    "v8": [("a smaller heap of V8", "a limit of its heap, in MiB")],
     "java": [
-        ("a heap that shrinks after a collection", {"JAVA_TOOL_OPTIONS": "-XX:MaxHeapFreeRatio=30"}),
-        ("a limit of the heap: -Xmx", {}),
+        ("a Java heap that shrinks", "a heap that shrinks after a collection"),
+        ("a smaller Java heap", "a limit of the heap"),
     ],
-    "jvm": [("a smaller cache of compiled code: -XX:ReservedCodeCacheSize=64m", {})],
+    "jvm": [("a smaller cache of compiled code", "")],
     "go": [
-        ("collections more often", {"GOGC": "50"}),
-        ("a limit that the collector works towards: GOMEMLIMIT", {}),
-        ("call debug.FreeOSMemory() after the work that frees", {}),
+        ("collecting at half the growth", "collections more often"),
+        ("a memory limit of Go", "a limit that the collector works towards"),
+        ("returning Go's free pages", ""),
     ],
-    "php": [("call gc_mem_caches(), or end workers after so many requests: pm.max_requests", {})],
+    "php": [("workers of PHP that end sooner", "")],
 }
+"""By part: remedies of the table, each with its words here; empty for those that it has."""
 
-COPIED = {
-    "python": "call gc.freeze() before the fork, so that a collection does not write to what is shared",
-    "": "allocate before the fork only what is not written to afterwards, and the rest after it",
-}
-"""What keeps memory shared, by the largest owner; empty for any."""
+COPIED = "allocate before the fork only what is not written to afterwards, and the rest after it"
+"""What keeps memory shared, whoever owns it."""
 
 
 def why(name: str) -> str:
@@ -54,8 +52,8 @@ def why(name: str) -> str:
     return _WHY[name]
 
 
-def remedies(name: str) -> list[tuple[str, dict[str, str]]]:
-    """What to try, each with its environment."""
+def remedies(name: str) -> list[tuple[str, str]]:
+    """Names of remedies for the part of that name, each with its words or none."""
     return _REMEDIES.get(name, [])
 
 
