@@ -1,7 +1,7 @@
 # `make demo` and `make test` work on a bare machine that has git, make and python3.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install test quick test-more test-long bench docs lint format clean
+.PHONY: help demo install test test-more test-long bench docs lint format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -18,10 +18,6 @@ install: ## the same without the measuring: afterwards the command is .venv/bin/
 test: ## install what is missing, build, and test, sanitizers included
 	@setup/bootstrap test
 	@python3 setup/stages test
-
-quick: ## the tests of what changed against main (under 2 minutes)
-	@setup/bootstrap test
-	@python3 setup/quick
 
 test-more: ## clang and coverage, clang-tidy, memcheck, fuzzing, every sweep under sanitizers
 	@setup/bootstrap more

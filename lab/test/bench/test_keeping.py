@@ -1,6 +1,5 @@
-"""Results that benches keep: lab/bench/keeping.py, and what `setup/mutations` does alike."""
+"""Results that benches keep: lab/bench/keeping.py."""
 
-import runpy
 import sys
 from pathlib import Path
 
@@ -11,8 +10,6 @@ from reap.base.records import Record
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 import keeping
-
-MUTATIONS = Path(__file__).parents[3] / "setup" / "mutations"
 
 
 class Row(Record):
@@ -39,12 +36,3 @@ def test_an_earlier_line_that_is_damaged_is_named(tmp_path: Path) -> None:
     file.write_text('{"name": "on\n{"name": "two"}\n')
     with pytest.raises(ReapError, match="kept, line 1, is damaged"):
         keeping.resume(file, Row)
-
-
-def test_mutations_go_on_after_it_too(tmp_path: Path) -> None:
-    whole_lines = runpy.run_path(str(MUTATIONS))["whole_lines"]
-    file = tmp_path / "mutations.jsonl"
-    assert whole_lines(file) == []
-    file.write_text('{"key": "one"}\n{"key": "tw')
-    assert whole_lines(file) == ['{"key": "one"}']
-    assert file.read_text() == '{"key": "one"}\n'
