@@ -3,19 +3,22 @@
     setup/bootstrap release                           # once: the tools that setup/python/release.lock has
     .venv/bin/python setup/release prepare VERSION    # writes the version everywhere, dates the changelog
     .venv/bin/python setup/release check              # versions, changelog, tag, nothing uncommitted
-    .venv/bin/python setup/release build [--trial] [--with WHEEL ...] [--out FOLDER]
+    .venv/bin/python setup/release build [--trial] [--with WHEEL ...] [--results FOLDER ...] [--out FOLDER]
     .venv/bin/python setup/release wheel FOLDER       # one wheel alone, for the Python that runs this
     .venv/bin/python setup/release needs WHEEL        # what keeps its glibc from being older
 
 `build` leaves in dist/VERSION: the source distribution, a wheel that was built from it, wheels built
 elsewhere (--with), the notes of the changelog, a CycloneDX bill of materials and SHA256SUMS. It ends with the
-commands that publish them. With --trial neither tag nor changelog is checked.
+commands that publish them. With --trial neither tag nor changelog is checked. Each FOLDER of --results has a
+full study, as lab/bench/study/full.py leaves it; its page, JSON, CSV and drawings go to
+reap-results-VERSION.tar.xz, once what docs/results keeps of it is known to be the same.
 """
 
 import argparse
 import datetime as dt
 import shutil
 import sys
+import tarfile
 import tempfile
 import zipfile
 from hashlib import sha256
@@ -30,10 +33,16 @@ PYTHON, GLIBC = "cp311-abi3", 35
 need, which all platforms of docs/how-to/install.md have."""
 
 
-def build(out: Path, version: str, others: list[Path]) -> list[Path]:
+STUDY = ("study.html", "study.json", "figures.csv", "parts.jsonl", "*.svg")
+"""What a release has of a full study."""
+
+
+def build(out: Path, version: str, others: list[Path], results: list[Path]) -> list[Path]:
     """Build and check all files of a release; `out` is made empty."""
     for each in others:
         check_wheel(each, version)
+    if results:
+        wheel.run(sys.executable, versions.ROOT / "lab/bench/study/keep.py", "--check", *results)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     source = wheel.sources(out)
@@ -43,12 +52,22 @@ def build(out: Path, version: str, others: list[Path]) -> list[Path]:
     check_wheel(wheels[0], version)
     bill.write(out / f"reap_lab-{version}.cdx.json", wheels)
     (out / "notes.md").write_text(versions.notes(version))
+    if results:
+        attach(out / f"reap-results-{version}.tar.xz", results)
     wheel.run(sys.executable, "-m", "twine", "check", "--strict", source, *wheels)
     files = sorted(out.iterdir())
     sums = "".join(f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (out / "SHA256SUMS").write_text(sums)
     wheel.run("sha256sum", "--check", "--quiet", "SHA256SUMS", cwd=out)
     return [*files, out / "SHA256SUMS"]
+
+
+def attach(archive: Path, results: list[Path]) -> None:
+    """Write the results of full studies, a folder each, into an archive."""
+    with tarfile.open(archive, "w:xz") as file:
+        for folder in results:
+            for path in sorted(path for pattern in STUDY for path in folder.glob(pattern)):
+                file.add(path, f"{archive.name.removesuffix('.tar.xz')}/{folder.name}/{path.name}")
 
 
 def check_wheel(path: Path, version: str) -> None:
@@ -77,6 +96,7 @@ def main() -> int:
     building = verbs.add_parser("build", help="build and check all files of a release")
     building.add_argument("--trial", action="store_true", help="check neither tag nor changelog")
     building.add_argument("--with", dest="others", metavar="WHEEL", type=Path, nargs="+", default=[])
+    building.add_argument("--results", metavar="FOLDER", type=Path, nargs="+", default=[])
     building.add_argument("--out", type=Path)
     one = verbs.add_parser("wheel", help="build one wheel, for the Python that runs this")
     one.add_argument("folder", type=Path)
@@ -104,10 +124,11 @@ def main() -> int:
             if missing := [str(path) for path in asked.others if not path.is_file()]:
                 raise versions.NotReadyError(f"there is no wheel {', '.join(missing)}: see setup/platforms")
             out = asked.out or versions.ROOT / "dist" / version
-            for path in build(out, version, asked.others):
+            for path in build(out, version, asked.others, asked.results):
                 print(f"{path.stat().st_size:>12,}  {path}")
             print(f"\nTo publish: .venv/bin/twine upload {out}/reap_lab-{version}*.whl {out}/*.tar.gz")
-            print(f"and git push origin v{version}, with notes.md, the bill and SHA256SUMS beside the tag.")
+            beside = "notes.md, the bill, the results and SHA256SUMS"
+            print(f"and git push origin v{version}, with {beside} beside the tag.")
     except versions.NotReadyError as error:
         print(f"release: {error}", file=sys.stderr)
         return 1

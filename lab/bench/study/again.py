@@ -1,10 +1,11 @@
 """A published study of OOPSLA 2002 with some of its workloads measured again, whose programs have changed.
 
     .venv/bin/reap study oopsla2002 --full --rounds 12 --workloads lcc,mudlle -o AGAIN
-    .venv/bin/python lab/bench/study/again.py docs/results/oopsla2002 AGAIN
+    .venv/bin/python lab/bench/study/again.py reap-results/oopsla2002 AGAIN
 
 What the study in AGAIN has of its workloads takes the place of what was published of them; then all
 conclusions are judged again, and everything is written where it was. parts.jsonl says which these are.
+Then keep.py writes what the repository keeps.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The conclusions of full studies as Markdown tables, for docs/results/README.md and, shorter, for README.md.
 
-    .venv/bin/python lab/bench/study/answers.py [--short] docs/results/ismm2026/study.json ...
+    .venv/bin/python lab/bench/study/answers.py [--short] docs/results/ismm2026/conclusions.json ...
 
 A row for each conclusion of the paper: what it says, its own figures, and how it stands here, with the mean
 of the figures and its 95 % confidence interval, unless they are means already. The shorter rows leave the
@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from keep import Kept
 
 from reap.study.judging import figures, middle, with_interval
-from reap.study.records import Conclusion, Study
+from reap.study.records import Conclusion
 
 
 def here(conclusion: Conclusion) -> str:
@@ -39,7 +40,7 @@ def row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cell.replace('|', '/').strip() for cell in cells)} |"
 
 
-def table(study: Study, *, short: bool) -> list[str]:
+def table(study: Kept, *, short: bool) -> list[str]:
     """The conclusions of a study, a line for each below two of heading."""
     columns = "the paper says | its figures | here" if short else "conclusion | the paper | here"
     say = briefly if short else here
@@ -57,7 +58,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true")
     asked = parser.parse_args()
     for path in asked.studies:
-        study = msgspec.json.decode(path.read_bytes(), type=Study)
+        study = msgspec.json.decode(path.read_bytes(), type=Kept)
         print(f"\n### {study.plan.study}, {study.created[:10]}, {study.machine.processor}\n")
         print("\n".join(table(study, short=asked.short)))
 

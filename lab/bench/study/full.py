@@ -1,16 +1,16 @@
-"""A full study in parts: its runs are committed as JSON lines after each, and its results once it is whole.
+"""A full study in parts: runs are kept as JSON lines, and results are published once it is whole.
 
     .venv/bin/python lab/bench/study/full.py STUDY [--seconds S] [--local N] [--rounds N] [--results FOLDER]
 
-Begins `reap study STUDY --full` in FOLDER/STUDY/runs (docs/results/STUDY/runs), or resumes what is there, and
-stops it after S seconds, as Ctrl-C does at any time. What has ended by then is committed: JSON, and nothing
-that was built. Run it again and again, on the same machine with the same programs; a reap of another commit
-may go on. FOLDER/STUDY/parts.jsonl says of each part which commit made it and how busy the machine was. When
-the study is whole, its page, JSON, CSV and drawings go to FOLDER/STUDY, and its runs are removed, in the last
-commit. Studies with rounds on several cores run N experiments at a time (--local), and at most so many rounds
-(--rounds).
+Begins `reap study STUDY --full` in FOLDER/STUDY/runs (reap-results/STUDY/runs), or resumes what is there, and
+stops it after S seconds, as Ctrl-C does at any time. Run it again and again, on the same machine with the
+same programs; a reap of another commit may go on. FOLDER/STUDY/parts.jsonl says of each part which commit
+made it and how busy the machine was. When the study is whole, its page, JSON, CSV and drawings go to
+FOLDER/STUDY, and its runs are removed. Studies with rounds on several cores run N experiments at a time
+(--local), and at most so many rounds (--rounds).
 
-Exits with 0 where the study is whole, 130 where it was stopped, and else as reap does, without a commit.
+Exits with 0 where the study is whole, 130 where it was stopped, and else as reap does. Nothing is committed:
+keep.py writes what the repository keeps, and `setup/release build --results` attaches the rest to a release.
 """
 
 import argparse
@@ -25,9 +25,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-STOPPED = 130
 PUBLISHED = ("study.html", "study.json", "figures.csv", "*.svg")
-COMMITTED = {".html", ".json", ".jsonl", ".csv", ".svg"}
 REAP = Path(sys.executable).with_name("reap")
 
 
@@ -70,21 +68,6 @@ def publish(runs: Path) -> None:
     shutil.rmtree(runs)
 
 
-def commit(folder: Path, subject: str) -> None:
-    """All data that changed in the folder, and nothing else that may be staged; outside of git nothing."""
-    at = ["git", "-C", str(folder)]
-    if subprocess.run([*at, "rev-parse", "--git-dir"], check=False, capture_output=True).returncode != 0:
-        return
-    found = [path for path in folder.rglob("*") if path.is_file() and path.suffix in COMMITTED]
-    names = "\0".join(str(path.relative_to(folder)) for path in found)
-    subprocess.run([*at, "add", "--update", "."], check=True)
-    subprocess.run(
-        [*at, "add", "--pathspec-from-file=-", "--pathspec-file-nul"], check=True, input=names, text=True
-    )
-    if subprocess.run([*at, "diff", "--cached", "--quiet", "--", "."], check=False).returncode != 0:
-        subprocess.run([*at, "commit", "--quiet", "-m", subject, "--", "."], check=True)
-
-
 def main() -> int:
     """A part of the study, or the last of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -92,7 +75,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--local", type=int)
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--results", type=Path, default=Path("docs/results"))
+    parser.add_argument("--results", type=Path, default=Path("reap-results"))
     parser.add_argument("--reap", default=str(REAP))
     parser.add_argument("--commit", default=head(), help="of that reap, if not of this checkout")
     asked = parser.parse_args()
@@ -106,9 +89,7 @@ def main() -> int:
     note(folder, ends=status)
     if status == 0:
         publish(folder / "runs")
-        commit(folder, f"results: the full study {asked.study}")
-    elif status == STOPPED:
-        commit(folder, f"results: {lines(folder)} runs of the study {asked.study}")
+        print(f"What the repository keeps: {sys.executable} {Path(__file__).with_name('keep.py')} {folder}")
     return status
 
 

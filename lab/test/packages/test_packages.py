@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -75,6 +76,8 @@ def test_the_release_is_whole(release, wheel):
     }
     run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=release)
     assert "### Added" in (release / "notes.md").read_text()
+    with tarfile.open(release / f"reap_lab-{version}.tar.gz") as source:
+        assert not [name for name in source.getnames() if "/docs/results" in name]
 
 
 def test_the_bill_names_what_comes_along(release):

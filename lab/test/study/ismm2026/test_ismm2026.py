@@ -246,9 +246,13 @@ def test_the_artefact_s_figures_stand_beside_ours():
     assert here == ["1.510", "2.02", "1.030"]
     assert rows["boxed-sim", "glibc"][5::2] == [units.UNKNOWN] * 3
     lines = [row for row in csv.DictReader(io.StringIO(figures.table(study))) if row["part"] == "artefact"]
-    assert len(lines) == 8 * 3 * 3
+    assert len(lines) == 8 * 3 * 3 + 3 * 3
     assert lines[0]["workload"] == "boxed-sim"
     assert lines[0]["figure"] == "elapsed naive to custom, clean heap"
+    ours = [
+        line["value"] for line in lines if line["allocator"] == "glibc" and line["figure"].startswith("cpu ")
+    ]
+    assert ours == ["1.51", "2.02", "1.03"]
 
 
 def test_a_peer_counts_where_the_best_is_compared_and_nowhere_else():
