@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from markdown_text import code, escaped, fence, row
 
-from reap.cli.main import VERBS, cli
+from reap.cli.main import COMMANDS, cli
 
 
 def every(command: click.Command, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
@@ -57,7 +57,7 @@ def write(source: Path, folder: str) -> list[str]:
     top = click.Context(cli, info_name="reap", max_content_width=100)
     index = [one(cli, top, 1), row("command", "what it does"), row("---", "---")]
     pages = [f"{folder}/README.md"]
-    for verb, (_, summary) in VERBS.items():
+    for verb, (_, summary) in COMMANDS.items():
         index.append(row(f"[`reap {verb}`]({verb}.md)", escaped(summary)))
         command = cli.get_command(top, verb)
         if command is None:  # it lists what it has

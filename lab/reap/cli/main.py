@@ -18,6 +18,7 @@ from reap.base import installation
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import did_you_mean, printable
 from reap.cli import config
+from reap.cli.commands import Commands
 from reap.cli.plain import print_plainly
 from reap.commandline.errors import complain
 
@@ -47,21 +48,14 @@ VERBS = {
         "Show what resident memory consists of: live, cached, pinned, or not yet reclaimed.",
     ),
     "soak": ("reap.soak.command", "Find out whether a server's memory grows over hours, and which part."),
-    "scenario": (
-        "reap.scenario.command",
-        "Reproduce a known allocator problem and compare its remedies.",
-    ),
     "drag": ("reap.drag.command", "Measure how much memory a program holds after its last use (drag)."),
     "doctor": ("reap.doctor.command", "Check what this machine can and cannot measure, and how to fix it."),
     "allocators": ("reap.cli.allocators.command", "List the available allocators and where they come from."),
-    "workloads": (
-        "reap.cli.workloads.command",
-        "Run the benchmark programs, with and without their custom allocators.",
-    ),
-    "study": ("reap.study.command", "Reproduce the studies behind Reap on this machine."),
-    "demo": ("reap.run.demo", "Run the whole analysis on perl, gcc and sed."),
 }
 """Each verb's module, whose command has the verb's name, and its help line; `reap --help` imports none."""
+
+COMMANDS = Commands(VERBS)
+"""The same, with what other packages add."""
 
 EPILOG = """\b
 Exit codes:
@@ -82,13 +76,13 @@ class Verbs(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The verbs, in the order in which a user meets them."""
-        return list(VERBS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Imports the verb."""
-        if cmd_name not in VERBS:
+        if cmd_name not in COMMANDS:
             return None
-        command = getattr(importlib.import_module(VERBS[cmd_name][0]), cmd_name)
+        command = getattr(importlib.import_module(COMMANDS[cmd_name][0]), cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 - a mistake of ours, not of the user
         return command
 
@@ -96,8 +90,8 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Says which verb an unknown one resembles, or how to measure a program that stands in its place."""
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], VERBS).rstrip()
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            hint = did_you_mean(args[0], COMMANDS).rstrip()
             if not hint and shutil.which(args[0]):
                 hint = f"to measure a program: {shlex.join(['reap', 'run', '--', *args])}"
             ctx.fail(f"No such command '{printable(args[0])}'{f'; {hint}' if hint else '.'}")
@@ -110,7 +104,7 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Lists the verbs without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, help_line) for name, (_, help_line) in VERBS.items()])
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
 
 
 @click.command(
@@ -119,7 +113,7 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="reap")
-@config.option(VERBS)
+@config.option(COMMANDS)
 def cli() -> None:
     """Find out whether memory allocation slows a program down, and what each remedy would gain.
 

@@ -75,18 +75,18 @@ VERSIONS = {
     "fleet": 1,
     "fragment": 1,
     "rss": 1,
-    "scenario": 1,
     "soak": 1,
     "sweep": 1,
-    "workloads": 2,
 }
 """Of the schemas of what is no report. Raised when a field changes its meaning or goes."""
 
 
-def write_plain(path: Path, schema: str, fields: Mapping[str, object] | Record, *, force: bool) -> None:
+def write_plain(
+    path: Path, schema: str, fields: Mapping[str, object] | Record, *, force: bool, version: int | None = None
+) -> None:
     """Writes what a command found as JSON, behind the head that all have, and names the file.
 
-    Throws ReapError.
+    `version` is that of the schema if it is not among VERSIONS. Throws ReapError.
     """
     import msgspec
 
@@ -94,7 +94,7 @@ def write_plain(path: Path, schema: str, fields: Mapping[str, object] | Record, 
     from reap.base import redact
     from reap.base.files import write_safely
 
-    head = msgspec.structs.asdict(head_of(schema, VERSIONS[schema]))
+    head = msgspec.structs.asdict(head_of(schema, VERSIONS[schema] if version is None else version))
     own = msgspec.structs.asdict(fields) if isinstance(fields, Record) else fields
     data = msgspec.json.encode(redact.shared({**head, **own}))
     write_safely(path, msgspec.json.format(data, indent=1) + b"\n", force=force)

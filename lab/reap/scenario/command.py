@@ -37,6 +37,7 @@ def scenario(name: str | None, json_file: Path | None, html_file: Path | None, f
     from reap.scenario import page as pages
     from reap.scenario import run as playing
     from reap.scenario import terminal
+    from reap.scenario.records import VERSION
 
     if name is None:
         known = playing.scenarios()
@@ -54,7 +55,9 @@ def scenario(name: str | None, json_file: Path | None, html_file: Path | None, f
         write_safely(html_file, page.encode(), force=force)
     terminal.render(reporting.console(json_file, html_file), played, judged)
     if json_file is not None:
-        reporting.write_plain(json_file, "scenario", {"played": played, "judged": judged}, force=force)
+        reporting.write_plain(
+            json_file, "scenario", {"played": played, "judged": judged}, force=force, version=VERSION
+        )
     if html_file is not None:
         reporting.say_written("the report", html_file)
     verb = "rss" if wanted.kind == "memory" else "compare"

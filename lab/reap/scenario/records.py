@@ -5,6 +5,9 @@ from typing import Literal
 from reap.base.records import Record
 from reap.rss.records import Residence
 
+VERSION = 1
+"""Of the schema of `reap scenario --json`."""
+
 
 class Remedied(Record):
     """The program with one remedy, or none."""

@@ -7,34 +7,30 @@ copied into the experiment's folder, where figures are drawn from as ever. One t
 not whole, is run here.
 """
 
-import contextlib
-import glob
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-import reap
 from reap.allocators import catalog
 from reap.base import units
 from reap.base.errors import ReapError
 from reap.base.records import Record, decode
 from reap.compare.levels import run as levels_run
 from reap.experiment.folder import Folder
+from reap.experiment.records import Run
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.experiment.sequential import WORTH
 from reap.experiment.spec import SEED
 from reap.experiment.specify import AskedFragment
-from reap.launch.host import machine
 from reap.study import measuring
 from reap.study.measuring import Work
 from reap.study.records import Mode
-from reap.sweep import cluster, plan, worker
-from reap.sweep.folder import SweepFolder, blocks
+from reap.sweep import worker
+from reap.sweep.folder import ended_rounds
 from reap.sweep.places import Places
-from reap.sweep.records import Block, Done, Kind, Program, Sweep, SweepCell
-from reap.sweep.run import Driver
+from reap.sweep.records import Program, SweepCell
+from reap.sweep.run import run_rounds
 from reap.workloads import card
 
 _FOLDERS = "elsewhere-{}"
@@ -72,20 +68,15 @@ class Elsewhere:
         Throws InterruptedRunError; what ended is kept.
         """
         ready = {name: work for name, work in wanted.items() if self._begun(work)}
-        path = self._place / _FOLDERS.format(rounds)
-        with contextlib.ExitStack() as stack:
-            if path.exists():
-                opened = stack.enter_context(SweepFolder.resume(path))
-            else:
-                opened = stack.enter_context(SweepFolder.create(path, _sweep(ready, rounds)))
-            for name, work in ready.items():
-                for number in _whole(work, rounds):
-                    opened.ended.add(Block(cell=name, kind=_KIND, round=number))
-            client, count = stack.enter_context(self._places.client())
-            made = cluster.Dask(client, opened.sweep, count, shared=self._places.shared, work=work_of_study)
-            pool = stack.enter_context(contextlib.closing(made))
-            course = Driver(opened, pool, self._listener).run()
-        for problem in course.problems:
+        problems = run_rounds(
+            self._place / _FOLDERS.format(rounds),
+            [_cell(name, work, rounds) for name, work in ready.items()],
+            {name: _whole(work, rounds) for name, work in ready.items()},
+            places=self._places,
+            work=work_of_study,
+            listener=self._listener,
+        )
+        for problem in problems:
             self._listener.say(f"{problem}; what is missing is run here")
         settle(list(ready.values()), self._listener)
 
@@ -109,11 +100,11 @@ def settle(works: Sequence[Work], listener: Listener) -> None:
 
     All works are of one study.
     """
-    ended: dict[str, list[Done]] = {}
+    ended: dict[str, list[tuple[int, list[Run]]]] = {}
     for place in {work.place.parent for work in works}:
         for path in sorted(place.glob(_FOLDERS.format("*"))):
-            for done in blocks(path):
-                ended.setdefault(done.block.cell, []).append(done)
+            for cell, number, runs in ended_rounds(path):
+                ended.setdefault(cell, []).append((number, runs))
     for work in works:
         name = work.place.name
         if name in ended and measuring.begun(work) and (strange := _settled(work, ended[name])):
@@ -121,20 +112,20 @@ def settle(works: Sequence[Work], listener: Listener) -> None:
             listener.say(f"{name}: {said} from other machines had not all that a round has here")
 
 
-def _settled(work: Work, ended: Iterable[Done]) -> int:
+def _settled(work: Work, ended: Iterable[tuple[int, list[Run]]]) -> int:
     """How many rounds could not be taken, since an allocator or a variant was missing there."""
     strange = 0
     with Folder.resume(work.place) as folder:
         runner, _ = levels_run.prepared(folder, Listener())
         runner.begin()
-        for done in ended:
-            wanted = {cell.key() for cell in runner.cells(done.block.round)}
+        for number, runs in ended:
+            wanted = {cell.key() for cell in runner.cells(number)}
             if wanted <= _ended(folder):
                 continue
-            if not wanted <= {run.cell.key() for run in done.runs}:
+            if not wanted <= {run.cell.key() for run in runs}:
                 strange += 1
                 continue
-            for run in done.runs:
+            for run in runs:
                 folder.append(msgspec.structs.replace(run, order=len(folder.runs)))
     return strange
 
@@ -150,28 +141,6 @@ def _whole(work: Work, rounds: int) -> list[int]:
 
 def _ended(folder: Folder) -> set[str]:
     return {run.cell.key() for run in folder.runs if not run.warmup}
-
-
-_KIND = "as here"
-
-
-def _sweep(works: Mapping[str, Work], rounds: int) -> Sweep:
-    here = machine.describe()
-    kind = Kind(
-        name=_KIND,
-        processor=glob.escape(here.processor),
-        kernel=glob.escape(here.kernel),
-        libc=glob.escape(here.libc),
-        huge_pages=glob.escape(here.huge_pages),
-    )
-    return Sweep(
-        schema=plan.SCHEMA,
-        reap_version=reap.__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        directory="/",
-        machines=[kind],
-        cells=[_cell(name, work, rounds) for name, work in works.items()],
-    )
 
 
 def _cell(name: str, work: Work, rounds: int) -> SweepCell:

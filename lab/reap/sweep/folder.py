@@ -21,6 +21,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.files import digest_of, elsewhere, read_back, write_safely
 from reap.base.records import Record, decode
 from reap.experiment.folder import Open, append_bytes, lock
+from reap.experiment.records import Run
 from reap.sweep import plan
 from reap.sweep.records import Block, Done, Sweep
 
@@ -161,6 +162,12 @@ def blocks(path: Path) -> Iterator[Done]:
     """The blocks that have ended, one at a time: a sweep need not fit into memory. Throws ReapError."""
     for line in _lines(path):
         yield _decoded(path, line, Done)
+
+
+def ended_rounds(path: Path) -> Iterator[tuple[str, int, list[Run]]]:
+    """Each round that has ended: its cell's name, its number, its runs. Throws ReapError."""
+    for done in blocks(path):
+        yield done.block.cell, done.block.round, done.runs
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -5,21 +5,30 @@ comes of it twice is kept once. Blocks go cell by cell to whichever worker is fr
 cell are spread over the machines of a kind.
 """
 
+import contextlib
 import fnmatch
+import glob
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 
+from reap import __version__
 from reap.base import units
 from reap.base.errors import ExitCode
 from reap.base.records import decode
 from reap.experiment.runner import InterruptedRunError, Listener
+from reap.launch.host import machine
+from reap.sweep import cluster, plan
 from reap.sweep.folder import Blocks, SweepFolder
+from reap.sweep.places import Places
 from reap.sweep.pool import Ended, Event, Joined, Left, Pool, Refused
 from reap.sweep.records import Block, Facts, Failed, Kind, Sweep, SweepCell
+from reap.sweep.worker import Work
 
 _LOSSES = 3
 """Workers that a block may take with it: then it is not run any more."""
@@ -27,6 +36,8 @@ _STEP = 1.0
 """Seconds until it is looked whether anything can still happen."""
 _SKEW = 5.0
 """Seconds by which a worker's clock may differ."""
+_AS_HERE = "as here"
+"""The kind of machine that this one is."""
 
 
 @dataclass
@@ -245,3 +256,53 @@ def _matches(kind: Kind, facts: Facts) -> bool:
         (kind.huge_pages, here.huge_pages),
     )
     return all(fnmatch.fnmatchcase(word, pattern) for pattern, word in pairs)
+
+
+def run_rounds(
+    path: Path,
+    cells: Sequence[SweepCell],
+    ended: Mapping[str, Iterable[int]],
+    *,
+    places: Places,
+    work: Work,
+    listener: Listener,
+) -> list[str]:
+    """Run the rounds of each cell that have not ended, for another package; returns what went wrong.
+
+    Workers are machines of the same kind as this one: processor, kernel, C library, huge pages.
+
+    `path` is the folder of the sweep, which is resumed if it exists. `ended` has the numbers of rounds that
+    are kept elsewhere already, by the name of the cell. Workers call `work`, which they import by its name.
+    Throws InterruptedRunError; what ended is kept.
+    """
+    with contextlib.ExitStack() as stack:
+        if path.exists():
+            opened = stack.enter_context(SweepFolder.resume(path))
+        else:
+            opened = stack.enter_context(SweepFolder.create(path, _sweep(cells)))
+        for name, numbers in ended.items():
+            for number in numbers:
+                opened.ended.add(Block(cell=name, kind=_AS_HERE, round=number))
+        client, count = stack.enter_context(places.client())
+        made = cluster.Dask(client, opened.sweep, count, shared=places.shared, work=work)
+        pool = stack.enter_context(contextlib.closing(made))
+        return list(Driver(opened, pool, listener).run().problems)
+
+
+def _sweep(cells: Sequence[SweepCell]) -> Sweep:
+    here = machine.describe()
+    kind = Kind(
+        name=_AS_HERE,
+        processor=glob.escape(here.processor),
+        kernel=glob.escape(here.kernel),
+        libc=glob.escape(here.libc),
+        huge_pages=glob.escape(here.huge_pages),
+    )
+    return Sweep(
+        schema=plan.SCHEMA,
+        reap_version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        directory="/",
+        machines=[kind],
+        cells=list(cells),
+    )

@@ -20,6 +20,7 @@ import msgspec
 import reap
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
+from reap.base import programs
 from reap.base.errors import ReapError
 from reap.base.files import digest_of
 from reap.base.records import decode
@@ -34,7 +35,6 @@ from reap.launch.host import machine
 from reap.launch.litter import level
 from reap.sweep import staging
 from reap.sweep.records import HERE, Block, Done, Facts, Failed, SweepCell
-from reap.workloads import preparation
 
 Work = Callable[[bytes, bytes], tuple[bool, bytes]]
 """Takes a cell and a block. Whether it was run, and then a `Done`, else a `Failed`."""
@@ -196,7 +196,7 @@ def _specified(cell: SweepCell, work: Path) -> Spec:
     """The experiment that the cell is on this machine. Throws ReapError."""
     program, command, directory, environment = cell.program, cell.program.command, str(work), {}
     if program.card:
-        ready = preparation.prepare(program.card, program.variant, scale=program.scale)
+        ready = programs.make(program.card, program.variant, scale=program.scale)
         command, directory, environment = ready.argv, ready.directory, ready.environment
     asked = AskedFragment(levels=level.parse(",".join(cell.levels)), controls=False) if cell.levels else None
     return specify(

@@ -6,6 +6,8 @@ import msgspec
 
 from reap.base.records import Record
 
+VERSION = 2
+"""Of the schema of `reap workloads list --json`."""
 Kind = Literal["per-class", "region", "hybrid", "ordinary"]
 """What the program's own allocation is like, in the words of the OOPSLA 2002 paper."""
 Free = Literal["individual", "bulk"]

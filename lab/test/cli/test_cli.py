@@ -34,7 +34,7 @@ def test_help_is_quick_and_loads_nothing_heavy():
 
 def test_help_names_every_verb_and_every_exit_code():
     said = reap("--help").stdout
-    for verb in cli.VERBS:
+    for verb in cli.COMMANDS:
         assert f"\n  {verb} " in said
     for code in ("124", "125", "126", "127", "128 + N"):
         assert f"\n  {code} " in said or f"  {code}" in said

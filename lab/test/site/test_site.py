@@ -12,7 +12,7 @@ from typing import Any
 import chromium
 import pytest
 
-from reap.cli.main import VERBS
+from reap.cli.main import COMMANDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.site, chromium.needed]
 
@@ -87,7 +87,7 @@ def test_a_page_is_found_by_a_word(browser: Any) -> None:
     assert "calloc" in browser.find_element("css selector", "article").text
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", COMMANDS)
 def test_each_verb_has_its_reference(browser: Any, address: str, verb: str) -> None:
     browser.get(f"{address}docs/reference/commands/{verb}/")
     text = browser.find_element("css selector", "article").text

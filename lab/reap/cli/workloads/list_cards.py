@@ -31,6 +31,7 @@ def list_cards(json_file: Path | None, html_file: Path | None, force: bool) -> i
     from reap.commandline import reporting
     from reap.commandline.tables import Sheet, write_page
     from reap.workloads import card
+    from reap.workloads.records import VERSION
 
     reporting.refuse_existing(json_file, html_file, force=force)
     cards, bad = card.sound(card.names())
@@ -46,7 +47,7 @@ def list_cards(json_file: Path | None, html_file: Path | None, force: bool) -> i
         table.add_row(*row)
     reporting.console(json_file, html_file).print(table)
     if json_file is not None:
-        reporting.write_plain(json_file, "workloads", {"workloads": cards}, force=force)
+        reporting.write_plain(json_file, "workloads", {"workloads": cards}, force=force, version=VERSION)
     if html_file is not None:
         write_page(
             html_file,
