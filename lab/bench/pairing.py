@@ -30,7 +30,7 @@ from reap.experiment import statistics as intervals
 from reap.experiment.folder import Folder
 from reap.experiment.records import Asked, Comparison, Ratio
 from reap.experiment.specify import Conditions, Workload, specify
-from reap.workloads import preparation
+from reap_studies.workloads import preparation
 
 HOG = """
 import time

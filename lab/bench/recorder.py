@@ -22,7 +22,7 @@ from reap.experiment import statistics
 from reap.launch import spawn
 from reap.launch.records import Launch
 from reap.recording.record import Depth, record
-from reap.workloads import preparation
+from reap_studies.workloads import preparation
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOP = ROOT / "lab" / "preload" / "test" / "malloc_loop.c"

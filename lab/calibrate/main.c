@@ -5,7 +5,7 @@
  *   past_pair   the same of 100 blocks a request, which it does not hold
  *   page_fault  the first access to a page, and giving it back
  *
- * Blocks are those of workloads/request-driver, each written and read. What that takes in memory that is
+ * Blocks are those of studies/workloads/request-driver, each written and read. What that takes in memory that is
  * there from the beginning is subtracted. The hot block comes first, while the process has one thread and
  * malloc needs no atomic instructions: nothing is faster. The others are measured in a second thread, as that
  * workload does, so that the fast path of a program with threads does not look slow. Arms are interleaved; of
@@ -35,7 +35,7 @@ enum {
     HOT = 64,
 };
 
-/* Bytes; those of workloads/request-driver/requests.h. */
+/* Bytes; those of studies/workloads/request-driver/requests.h. */
 static const uint16_t sizes[SIZES] = {24, 32, 48, 64, 40, 24,  56, 232, 32, 72,  48, 32, 64, 40,  184, 24,
                                       96, 56, 32, 64, 48, 360, 32, 72,  24, 128, 48, 56, 96, 640, 40,  360};
 

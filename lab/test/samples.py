@@ -27,8 +27,8 @@ from reap.recording.records import (
     SizeBin,
     Totals,
 )
-from reap.study.records import Statistics
-from reap.workloads import card
+from reap_studies.study.records import Statistics
+from reap_studies.workloads import card
 
 MIB = 1 << 20
 HOSTILE = "</script><img src=x onerror=alert(1)>"

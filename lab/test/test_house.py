@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from reap import api
 from reap.allocators.records import OWN
 from reap.launch import price
 
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.bare
 ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "lab"
 PACKAGE = LAB / "reap"
+STUDIES = ROOT / "studies" / "reap_studies"
 
 # Whose files each native folder may include beside its own; a header's folder tells whose it is. What listens
 # to marks knows the header by which programs make them.
@@ -72,20 +74,23 @@ def test_a_folder_without_a_place_in_the_contracts_fails(tmp_path):
     assert "reap.rss" in answer.stdout + answer.stderr
 
 
+def package_root(path: Path) -> Path:
+    """The folder that the package of a file is in."""
+    return STUDIES.parent if path.is_relative_to(STUDIES) else LAB
+
+
 PARTS = {"command", "page", "part", "terminal", "view", "words", "judge", "run", "analyse"}
 """The names that modules of a capability have, as the order among them is in the contracts."""
 
 
 def test_every_capability_keeps_the_order_of_names():
     """In a capability, which has a command, the order of each folder with several of the names is checked."""
-    folders, inside, _ = contracts()
+    folders, inside, *_ = contracts()
     ordered = set(re.findall(r"\w+", " ".join(inside["layers"])))
     assert ordered == {*PARTS, "records"}
-    for command in PACKAGE.glob("*/command.py"):
-        if command.parent.name == "study":
-            continue
+    for command in [*PACKAGE.glob("*/command.py"), STUDIES / "scenario" / "command.py"]:
         for init in command.parent.rglob("__init__.py"):
-            name = ".".join(init.parent.relative_to(LAB).parts)
+            name = ".".join(init.parent.relative_to(package_root(command)).parts)
             held = {path.stem for path in init.parent.iterdir()}
             if "command" in held or len(held & PARTS) > 1:
                 assert name in inside["containers"], f"{name} has no place in the second contract"
@@ -98,7 +103,8 @@ def pure_modules() -> list[Path]:
     found: set[Path] = set()
     for name in contracts()[2]["source_modules"]:
         path = name.replace(".", "/")
-        found |= {*LAB.glob(f"{path}.py"), *LAB.glob(f"{path}/**/*.py")}
+        for root in (LAB, STUDIES.parent):
+            found |= {*root.glob(f"{path}.py"), *root.glob(f"{path}/**/*.py")}
     return sorted(found)
 
 
@@ -218,7 +224,7 @@ def test_what_draws_has_no_template_of_a_capability():
 
 
 def test_no_folder_is_empty():
-    for init in PACKAGE.rglob("__init__.py"):
+    for init in [*PACKAGE.rglob("__init__.py"), *STUDIES.rglob("__init__.py")]:
         others = [path for path in init.parent.glob("*.py") if path != init]
         assert others, f"{init.parent.relative_to(ROOT)} holds nothing"
     for name in NATIVE:
@@ -228,14 +234,14 @@ def test_no_folder_is_empty():
 
 def test_each_verb_has_a_file_of_its_own():
     """No file defines two commands."""
-    for path in PACKAGE.rglob("*.py"):
+    for path in [*PACKAGE.rglob("*.py"), *STUDIES.rglob("*.py")]:
         commands = [
             node.name
             for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.FunctionDef)
             and any(re.search(r"\bcommand\b", ast.unparse(decorator)) for decorator in node.decorator_list)
         ]
-        assert len(commands) <= 1, f"{path.relative_to(PACKAGE)} defines {', '.join(commands)}"
+        assert len(commands) <= 1, f"{path.relative_to(ROOT)} defines {', '.join(commands)}"
 
 
 SOURCES = ("*.py", "*.js", "*.c", "*.cpp", "*.h", "*.hpp")
@@ -255,7 +261,7 @@ def test_no_file_is_too_long():
         text = path.read_text()
         limit = 600
         if path.suffix == ".py":
-            limit = 500 if name.startswith("lab/test/") else 350
+            limit = 500 if name.startswith(("lab/test/", "studies/test/")) else 350
         reason = limit == 600 and re.search(r"\blong because\b", text[:2000])
         assert reason or text.count("\n") <= limit, f"{name} has more than {limit} lines"
 
@@ -263,7 +269,7 @@ def test_no_file_is_too_long():
 def test_nothing_is_left_for_later():
     # The words in two parts, or this file would find itself.
     later = re.compile("TO" + "DO|FIX" + "ME|XX" + "X:|NotImplemented" + "Error")
-    ours = committed("lab", "library", "setup", "workloads", "docs", "*.md", "CMakeLists.txt", "Makefile")
+    ours = committed("lab", "library", "setup", "studies", "docs", "*.md", "CMakeLists.txt", "Makefile")
     binary = {".lock", ".png", ".jpg", ".webp", ".woff2"}
     text = [path for path in ours if path.suffix not in binary and "vendor" not in path.parts]
     found = [str(path.relative_to(ROOT)) for path in text if later.search(path.read_text(errors="replace"))]
@@ -291,3 +297,22 @@ def test_the_locks_agree():
     for one, other in itertools.combinations(versions, 2):
         names = {pin.partition("==")[0] for pin in versions[one]}
         assert {pin for pin in versions[other] if pin.partition("==")[0] in names} <= versions[one], other
+
+
+def test_what_others_import_is_what_is_typed():
+    """The imports that a type checker follows in reap.api, and the table by which names are found."""
+    tree = ast.parse((PACKAGE / "api.py").read_text())
+    typed = next(node for node in tree.body if isinstance(node, ast.If))
+    found = {}
+    for node in (each for each in typed.body if isinstance(each, ast.ImportFrom)):
+        for name in node.names:
+            whole = f"{node.module}.{name.name}"
+            module = (LAB / whole.replace(".", "/")).with_suffix(".py").is_file()
+            given = name.asname if name.asname == name.name else name.asname.removeprefix("_")
+            found[given] = whole if module else f"{node.module}:{name.name}"
+    assert found == api.PLACES
+    for name in api.PLACES:
+        assert getattr(api, name) is not None
+    assert len(api.PLACES) < 105
+    with pytest.raises(AttributeError, match=r"reap\.api has no such"):
+        _ = api.such

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
-from workloads import LOADED
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
+from workloads import LOADED
 
 OURS = {
     "system": "FixedBlock",

@@ -85,7 +85,7 @@ class Program:
 def programs(folder: Path) -> dict[str, Program]:
     """The programs, their inputs made in a folder. The compilers themselves, without their drivers."""
     for card, scale in (("perl", "8"), ("gcc", "")):
-        prepare = [sys.executable, str(ROOT / "workloads" / card / "prepare.py"), str(folder)]
+        prepare = [sys.executable, str(ROOT / "studies" / "workloads" / card / "prepare.py"), str(folder)]
         subprocess.run([*prepare, scale or _default_scale(card)], check=True)
     source = folder / "regex.cpp"
     source.write_text(
@@ -105,7 +105,7 @@ def programs(folder: Path) -> dict[str, Program]:
     fixed = {"PYTHONHASHSEED": "0"}
     return {
         "perl": Program(
-            ["perl", str(ROOT / "workloads" / "perl" / "words.pl"), str(folder / "text.txt")],
+            ["perl", str(ROOT / "studies" / "workloads" / "perl" / "words.pl"), str(folder / "text.txt")],
             {"PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"},
         ),
         "python": Program(python, fixed),
@@ -127,10 +127,10 @@ def programs(folder: Path) -> dict[str, Program]:
 
 
 def _default_scale(card: str) -> str:
-    for line in (ROOT / "workloads" / card / "card.toml").read_text().splitlines():
+    for line in (ROOT / "studies" / "workloads" / card / "card.toml").read_text().splitlines():
         if line.startswith("default_scale"):
             return line.partition("=")[2].strip()
-    raise ValueError(f"workloads/{card}/card.toml has no default_scale")
+    raise ValueError(f"studies/workloads/{card}/card.toml has no default_scale")
 
 
 def _part(name: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import blocks
 import threads
+
 import workloads
 
 ROOT = Path(__file__).resolve().parents[2]

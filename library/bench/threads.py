@@ -15,10 +15,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from workloads import LOADED, Ratio, environment, in_words
-
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
+from workloads import LOADED, Ratio, environment, in_words
 
 ROUNDS = 12
 BASELINE = "bump"

@@ -7,11 +7,11 @@
     .venv/bin/python setup/release wheel FOLDER       # one wheel alone, for the Python that runs this
     .venv/bin/python setup/release needs WHEEL        # what keeps its glibc from being older
 
-`build` leaves in dist/VERSION: the source distribution, a wheel that was built from it, wheels built
-elsewhere (--with), the notes of the changelog, a CycloneDX bill of materials and SHA256SUMS. It ends with the
-commands that publish them. With --trial neither tag nor changelog is checked. Each FOLDER of --results has a
-full study, as lab/bench/study/full.py leaves it; its page, JSON, CSV and drawings go to
-reap-results-VERSION.tar.xz, once what docs/results keeps of it is known to be the same.
+`build` leaves in dist/VERSION: the source distribution, a wheel that was built from it, the wheel of
+reap-studies, wheels built elsewhere (--with), the notes of the changelog, a CycloneDX bill of materials and
+SHA256SUMS. It ends with the commands that publish them. With --trial neither tag nor changelog is checked.
+Each FOLDER of --results has a full study, as studies/bench/full.py leaves it; its page, JSON, CSV and
+drawings go to reap-results-VERSION.tar.xz, once what docs/results keeps of it is known to be the same.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def build(out: Path, version: str, others: list[Path], results: list[Path]) -> l
     for each in others:
         check_wheel(each, version)
     if results:
-        wheel.run(sys.executable, versions.ROOT / "lab/bench/study/keep.py", "--check", *results)
+        wheel.run(sys.executable, versions.ROOT / "studies/bench/keep.py", "--check", *results)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     source = wheel.sources(out)
@@ -50,11 +50,12 @@ def build(out: Path, version: str, others: list[Path], results: list[Path]) -> l
         raise versions.NotReadyError(f"{source.name} is not of version {version}")
     wheels = [wheel.wheel(out, source), *(Path(shutil.copy(other, out)) for other in others)]
     check_wheel(wheels[0], version)
+    studies = wheel.studies(out)
     bill.write(out / f"reap_lab-{version}.cdx.json", wheels)
     (out / "notes.md").write_text(versions.notes(version))
     if results:
         attach(out / f"reap-results-{version}.tar.xz", results)
-    wheel.run(sys.executable, "-m", "twine", "check", "--strict", source, *wheels)
+    wheel.run(sys.executable, "-m", "twine", "check", "--strict", source, *wheels, studies)
     files = sorted(out.iterdir())
     sums = "".join(f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (out / "SHA256SUMS").write_text(sums)
@@ -126,7 +127,7 @@ def main() -> int:
             out = asked.out or versions.ROOT / "dist" / version
             for path in build(out, version, asked.others, asked.results):
                 print(f"{path.stat().st_size:>12,}  {path}")
-            print(f"\nTo publish: .venv/bin/twine upload {out}/reap_lab-{version}*.whl {out}/*.tar.gz")
+            print(f"\nTo publish: .venv/bin/twine upload {out}/reap_*-{version}*.whl {out}/*.tar.gz")
             beside = "notes.md, the bill, the results and SHA256SUMS"
             print(f"and git push origin v{version}, with {beside} beside the tag.")
     except versions.NotReadyError as error:

@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACES = {
     "CMakeLists.txt": r"^project\(reap VERSION ([0-9.]+)",
     "pyproject.toml": r'^version = "([^"]+)"',
+    "studies/pyproject.toml": r'^version = "([^"]+)"',
     "lab/reap/__init__.py": r'^__version__ = "([^"]+)"',
     "setup/packages/vcpkg/reap/vcpkg.json": r'^  "version": "([^"]+)"',
 }
@@ -65,7 +66,9 @@ def prepare(version: str, date: str, root: Path = ROOT) -> None:
     for name in PLACES:
         match, path = _found(name, root), root / name
         text = path.read_text()
-        path.write_text(text[: match.start(1)] + version + text[match.end(1) :])
+        text = text[: match.start(1)] + version + text[match.end(1) :]
+        # The studies require the lab of their own version.
+        path.write_text(text.replace(f"reap-lab=={match[1]}", f"reap-lab=={version}"))
     path = root / "CHANGELOG.md"
     path.write_text(
         path.read_text().replace("## [Unreleased]\n", f"## [Unreleased]\n\n## [{version}] - {date}\n", 1)

@@ -57,6 +57,13 @@ def wheel(out: Path, source: Path) -> Path:
     return one(out, "*.whl")
 
 
+def studies(out: Path) -> Path:
+    """Build the wheel of reap-studies into `out`; it holds nothing that is compiled."""
+    folder = ROOT / "studies"
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, folder)
+    return one(out, "reap_studies-*.whl")
+
+
 def _add_licences(folder: Path) -> None:
     """Beside each library that auditwheel has copied, what its Debian package says of its copyright."""
     for library in (folder / "reap_lab.libs").glob("*.so*"):

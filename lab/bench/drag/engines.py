@@ -28,7 +28,7 @@ from reap.drag.sample.analyse import process as sampled_process
 from reap.drag.sample.read import read as read_samples
 from reap.drag.sample.records import SampledProcess
 from reap.launch.records import Launch
-from reap.workloads import card, preparation, run
+from reap_studies.workloads import card, preparation, run
 
 SAMPLES = 2000
 EXPLAINED = {"chart-parser": "words are read by strcmp"}

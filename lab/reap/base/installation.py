@@ -1,4 +1,4 @@
-"""How this Reap was installed: what a message says that tells to install it again."""
+"""How this Reap was installed: where the library's headers are, and the command that installs it again."""
 
 import json
 import shlex
@@ -6,6 +6,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from reap.base.errors import ReapError
 
 _NAME = "reap-lab"
 _DEBIAN = Path("/usr/lib/reap")
@@ -23,6 +25,17 @@ def again() -> str:
         return f"cd {shlex.quote(str(origin))} && rm -f .venv/.*.stamp && make install"
     what = str(origin) if origin is not None and origin.is_file() else _NAME
     return shlex.join([sys.executable, "-m", "pip", "install", "--force-reinstall", what])
+
+
+def headers() -> Path:
+    """The folder of the library's headers: in the installed package, or in the checkout that it lies in.
+
+    Beside it is `src`, with the sources of what is preloaded. Throws ReapError.
+    """
+    for place in (_PACKAGE / "include", _PACKAGE.parents[1] / "library" / "include"):
+        if (place / "reap").is_dir():
+            return place
+    raise ReapError("the library's headers are not beside reap", again())
 
 
 def _origin() -> Path | None:

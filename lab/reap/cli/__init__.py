@@ -1,1 +1,1 @@
-"""The command line: its entry point, and the commands of `allocators` and `workloads`. Decides nothing."""
+"""The command line: its entry point, and the command `allocators`. Decides nothing."""

@@ -66,7 +66,7 @@ def tied(text: str) -> str:
 
 
 def page(name: str, **words: object) -> str:
-    """A page without figures to be drawn, from a template of ours that extends shell.html.j2."""
+    """A page without figures to be drawn, from a template (see `own`) that extends shell.html.j2."""
     early, late = own("theme.js"), own("toggle.js")
     return template(name).render(
         version=__version__,
@@ -130,9 +130,14 @@ def template(name: str) -> jinja2.Template:
 
 @functools.cache
 def own(name: str) -> str:
-    """A file of ours that pages are made of: of this folder, or with its own as `show/view.html.j2`."""
-    folder, _, file = name.rpartition("/")
-    return (resources.files("reap") / (folder or "draw/page") / file).read_text(encoding="utf-8")
+    """A file that pages are made of: of this folder, or with its own as `show/view.html.j2`.
+
+    One of another package has the package before it, as `reap_studies:study/page.html.j2`.
+    """
+    package, colon, path = name.rpartition(":")
+    folder, _, file = path.rpartition("/")
+    place = folder if colon else folder or "draw/page"
+    return resources.files(package or "reap").joinpath(place, file).read_text(encoding="utf-8")
 
 
 def library() -> str:

@@ -92,10 +92,11 @@ def test_commands_exist(page: Path) -> None:
 
 @cache
 def said_by_the_code() -> str:
-    """Every string of the package; an f-string is cut where something is filled in."""
+    """Every string of the packages; an f-string is cut where something is filled in."""
     return "\n".join(
         node.value
-        for path in sorted((ROOT / "lab" / "reap").rglob("*.py"))
+        for package in ("lab/reap", "studies/reap_studies")
+        for path in sorted((ROOT / package).rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )

@@ -11,8 +11,8 @@ from recorded import drag_compiled, target
 
 from reap.base.errors import ReapError
 from reap.drag.exact.records import DragLevel, DragProcess, DragSite
-from reap.workloads import card, preparation
-from reap.workloads.preparation import can_be_marked, places, prepare
+from reap_studies.workloads import card, preparation
+from reap_studies.workloads.preparation import can_be_marked, places, prepare
 
 HEADERS = Path(__file__).resolve().parents[3] / "library" / "include"
 LAYERS = [

@@ -16,7 +16,7 @@ from reap.launch.litter import run as littering
 from reap.launch.litter.level import LEVELS
 from reap.launch.records import Launch
 from reap.recording.analyse.size_profile import SizeProfile
-from reap.workloads import card, preparation
+from reap_studies.workloads import card, preparation
 
 pytestmark = pytest.mark.slow
 

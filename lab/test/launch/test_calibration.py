@@ -188,5 +188,5 @@ def test_its_blocks_are_those_of_the_workload():
         return re.findall(r"\d+", found[1])
 
     ours = sizes("lab/calibrate/main.c", "sizes[SIZES] = {")
-    assert ours == sizes("workloads/request-driver/requests.h", "sizes = {")
+    assert ours == sizes("studies/workloads/request-driver/requests.h", "sizes = {")
     assert len(ours) == 32

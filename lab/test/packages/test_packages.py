@@ -42,7 +42,7 @@ def release(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wheel(release):
-    (found,) = release.glob("*.whl")
+    (found,) = release.glob("reap_lab-*.whl")
     return found
 
 
@@ -69,6 +69,7 @@ def test_the_release_is_whole(release, wheel):
     version = wheel.name.split("-")[1]
     assert {path.name for path in release.iterdir()} == {
         wheel.name,
+        f"reap_studies-{version}-py3-none-any.whl",
         f"reap_lab-{version}.tar.gz",
         f"reap_lab-{version}.cdx.json",
         "notes.md",
@@ -77,7 +78,25 @@ def test_the_release_is_whole(release, wheel):
     run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=release)
     assert "### Added" in (release / "notes.md").read_text()
     with tarfile.open(release / f"reap_lab-{version}.tar.gz") as source:
-        assert not [name for name in source.getnames() if "/docs/results" in name]
+        assert not [name for name in source.getnames() if "/docs/results" in name or "/studies/" in name]
+
+
+def test_the_studies_are_a_package_of_their_own(release, wheel, clean, tmp_path):
+    with zipfile.ZipFile(wheel) as archive:
+        assert not [name for name in archive.namelist() if "reap_studies" in name or "card.toml" in name]
+    reap = clean / "bin" / "reap"
+    assert "  study " not in run(reap, "--help", cwd=tmp_path)
+    (tmp_path / "plan.toml").write_text('allocators = ["glibc", "reap"]\n[[programs]]\ncard = "sed"\n')
+    done = subprocess.run(
+        [reap, "sweep", "plan.toml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "pip install reap-studies" in done.stdout + done.stderr
+    studies = tmp_path / "studies"
+    (built,) = release.glob("reap_studies-*.whl")
+    run(clean / "bin/pip", "install", "--quiet", "--no-deps", "--target", studies, built, cwd=release)
+    said = run(reap, "--help", cwd=tmp_path, PYTHONPATH=studies)
+    assert all(f"\n  {name} " in said for name in ("study", "workloads", "scenario", "demo"))
+    assert "region-compiler" in run(reap, "workloads", "list", cwd=tmp_path, PYTHONPATH=studies)
 
 
 def test_the_bill_names_what_comes_along(release):

@@ -60,7 +60,7 @@ def test_a_release_from_the_first_change_to_the_tag(versions, sources):
         in (sources / "CHANGELOG.md").read_text()
     )
     assert versions.notes("0.2.0", sources) == "### Added\n- a thing\n"
-    with pytest.raises(versions.NotReadyError, match="5 files are not committed"):
+    with pytest.raises(versions.NotReadyError, match="6 files are not committed"):
         versions.check(sources)
     git(sources, "commit", "--quiet", "--all", "--message", "Reap 0.2.0")
     git(sources, "tag", "--annotate", "v0.2.0", "--message", "Reap 0.2.0")

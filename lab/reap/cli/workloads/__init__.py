@@ -1,1 +1,0 @@
-"""`reap workloads` and its commands."""

@@ -1,0 +1,1 @@
+"""`reap workloads` with its commands, and `reap demo`."""
