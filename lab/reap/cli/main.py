@@ -22,42 +22,47 @@ from reap.cli.commands import Commands
 from reap.cli.plain import print_plainly
 from reap.commandline.errors import complain
 
-VERBS = {
-    "run": ("reap.run.command", "Find out whether memory allocation slows a program down, and what to do."),
-    "record": ("reap.record.command", "Record every allocation of a program into a file."),
-    "show": ("reap.show.command", "Show what a recording contains."),
-    "live": ("reap.live.command", "Watch a program's allocations while it runs."),
-    "diff": (
-        "reap.diff.command",
-        "Show what grew and shrank from one build to another.",
-    ),
-    "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations and memory."),
-    "export": ("reap.export.command", "Write a recording for other tools: flame graphs, pprof, data frames."),
-    "fleet": ("reap.fleet.command", "Show what thousands of recordings allocate, by service, version, site."),
-    "compare": ("reap.sweep.compare", "Compare allocators on a program."),
-    "sweep": ("reap.sweep.command", "Compare allocators on several programs, and on many machines."),
-    "load": ("reap.load.command", "Make requests of a server at a fixed rate, and print their latency."),
-    "tune": ("reap.tune.command", "Search an allocator's settings for those that suit a program."),
-    "wall": ("reap.wall.command", "Find out where a program's time goes: is it at the allocator's wall?"),
-    "fragment": (
-        "reap.fragment.command",
-        "Run a program on a heap fragmented like that of a long-running process.",
-    ),
-    "rss": (
-        "reap.rss.command",
-        "Show what resident memory consists of: live, cached, pinned, or not yet reclaimed.",
-    ),
-    "soak": ("reap.soak.command", "Find out whether a server's memory grows over hours, and which part."),
-    "drag": ("reap.drag.command", "Measure how much memory a program holds after its last use (drag)."),
-    "doctor": ("reap.doctor.command", "Check what this machine can and cannot measure, and how to fix it."),
-    "allocators": ("reap.cli.allocators.command", "List the available allocators and where they come from."),
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "The time that allocation takes, and what saves it": {
+        "run": ("reap.run.command", "Find out whether allocation slows a program, and what to do."),
+        "wall": ("reap.wall.command", "Find out where its time goes, and which causes are proven."),
+        "compare": ("reap.sweep.compare", "Compare allocators, settings or builds on a program."),
+        "tune": ("reap.tune.command", "Search an allocator's settings for those that suit it."),
+        "fragment": ("reap.fragment.command", "Run it on a heap as fragmented as after weeks."),
+        "sweep": ("reap.sweep.command", "Compare on several programs, and on many machines."),
+    },
+    "What a program allocates, and where": {
+        "record": ("reap.record.command", "Record every allocation of a program into a file."),
+        "show": ("reap.show.command", "Show what a recording contains."),
+        "live": ("reap.live.command", "Watch a program's allocations while it runs."),
+        "diff": ("reap.diff.command", "Show what grew and shrank from one build to another."),
+        "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations."),
+        "export": ("reap.export.command", "Write a recording for other tools: pprof, flame graphs, ..."),
+        "fleet": ("reap.fleet.command", "Show what thousands of recordings allocate."),
+    },
+    "Memory that stays, or grows": {
+        "rss": ("reap.rss.command", "Show what resident memory consists of, and what returns it."),
+        "soak": ("reap.soak.command", "Find out whether memory grows over hours, and which part."),
+        "drag": ("reap.drag.command", "Measure what it holds after its last use (drag)."),
+    },
+    "This machine, and servers": {
+        "doctor": ("reap.doctor.command", "Check what can be measured here, and how to fix it."),
+        "allocators": ("reap.cli.allocators.command", "List the allocators, and install others."),
+        "load": ("reap.load.command", "Make requests of a server at a fixed rate."),
+    },
 }
-"""Each verb's module, whose command has the verb's name, and its help line; `reap --help` imports none."""
+"""Each command by what its user wants: its module, in which it has the command's name, and its help line.
+
+`reap --help` imports none of them, and shows them on one screen.
+"""
+
+VERBS = {name: place for group in GROUPS.values() for name, place in group.items()}
+"""The same without the groups."""
 
 COMMANDS = Commands(VERBS)
 """The same, with what other packages add."""
 
-EPILOG = """\b
+EXIT_CODES = """\b
 Exit codes:
   the program's own  where a program ran and nothing else went wrong
   1                  the result is bad: an allocator changed the program's behaviour, or a check failed
@@ -69,6 +74,13 @@ Exit codes:
   127                the program was not found
   128 + N            the program was killed by signal N
 """
+
+
+CODES = """Exit codes: the program's own; else 1 the result is bad, 2 invalid command line, 3 not measured,
+124 timed out, 125 reap itself failed, 126 cannot be executed, 127 not found, 128 + N killed by signal N.
+See reap(1).
+"""
+"""The same in `reap --help`, which is one screen."""
 
 
 class Verbs(click.Group):
@@ -102,24 +114,26 @@ class Verbs(click.Group):
         return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Lists the verbs without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
+        """Lists the verbs without importing them, by what their user wants."""
+        width = max(map(len, COMMANDS))
+        added = {name: COMMANDS[name] for name in COMMANDS if name not in VERBS}
+        for title, group in {**GROUPS, "Of other packages": added}.items():
+            if group:
+                with formatter.section(title):
+                    formatter.write_dl([(name.ljust(width), line) for name, (_, line) in group.items()])
 
 
 @click.command(
     cls=Verbs,
-    epilog=EPILOG,
+    epilog=CODES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="reap")
 @config.option(COMMANDS)
 def cli() -> None:
-    """Find out whether memory allocation slows a program down, and what each remedy would gain.
+    """Find out whether memory allocation slows a program down, and what each remedy gains.
 
-    Measures unmodified Linux programs from outside. The program's command comes after --, as in:
-
-        reap run -- perl script.pl
+    The program is measured from outside, unmodified; its command comes after --: reap run -- perl script.pl
     """
 
 

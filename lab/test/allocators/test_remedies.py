@@ -17,8 +17,8 @@ SETTINGS = re.compile(
     r"|semi-space|MALLOC_TRIM|HeapFreeRatio|set_threshold\("
 )
 """What sets an allocator or a runtime."""
-DATA = ("allocators", "study", "scenario", "workloads")
-"""Folders that have settings as data: the tables, and programs that are what they are."""
+DATA = ("allocators",)
+"""Folders that have settings as data."""
 
 
 def test_every_remedy_is_for_something_and_is_told_from_the_others() -> None:

@@ -94,8 +94,46 @@ def test_no_main_is_no_fault(style):
 
 
 def test_the_words_of_the_project_can_be_read():
-    words, _ = runpy.run_path(str(FOLDER / "__main__.py"), run_name="style")["read_words"](
+    words, *_ = runpy.run_path(str(FOLDER / "__main__.py"), run_name="style")["read_words"](
         FOLDER / "words.toml"
     )
     assert all(word.write for word in words)
     assert any(not word.pending for word in words)
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ('def f() -> int:\n    """What it costs."""\n', "page.py:2: 'What': begin with a verb or a noun\n"),
+        ('def f() -> bool:\n    """Whether it costs."""\n', ""),
+        (
+            'def f() -> str:\n    """Whether it costs."""\n',
+            "page.py:2: 'Whether': begin with a verb or a noun\n",
+        ),
+        ('"""Those that cost."""\n', "page.py:1: 'Those': begin with a verb or a noun\n"),
+        ('def f() -> int:\n    """Costs, in ns; the same as before."""\n', ""),
+        ("def f(:\n", ""),
+    ],
+)
+def test_a_docstring_begins_with_a_verb_or_a_noun(style, line, fault):
+    (style.folder / "page.py").write_text(line)
+    git(style.folder, "add", "page.py")
+    assert style() == (int(bool(fault)), fault)
+
+
+@pytest.mark.parametrize(
+    ("subject", "right"),
+    [
+        ("record: keep names", True),
+        ("record: keeps names", False),
+        ("record: fixed names", False),
+        ("run, wall: process names", True),
+    ],
+)
+def test_a_subject_is_imperative(style, subject, right):
+    (style.folder / "page").write_text("one\n")
+    git(style.folder, "add", "page")
+    git(style.folder, "commit", "-m", subject)
+    status, printed = style()
+    assert (status == 0) == right
+    assert right or "is no imperative" in printed
