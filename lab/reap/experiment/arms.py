@@ -1,4 +1,4 @@
-"""Which arms an experiment has: what is run again and again, in every round."""
+"""Arms of an experiment: the cells that run again in every round."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def can_have_huge_pages(allocator: Allocator) -> bool:
 
 
 def controls(spec: Spec, plan: Fragment) -> list[Cell]:
-    """What must make no difference, and layout bias.
+    """Returns the controls, which must make no difference, and the cells that measure layout bias.
 
     Bare and adv0 differ by the preload alone; a heap of which everything was freed is as good as one
     that was never littered. Other layouts are tried with the baseline's allocator.
@@ -84,7 +84,7 @@ def levels(plan: Fragment) -> dict[str, Level]:
 
 
 def label(spec: Spec, arm: Cell) -> str:
-    """How an arm is called while it runs."""
+    """Name of an arm in messages while it runs."""
     if spec.fragment is None:
         return arm.variant if any(each.name == arm.variant for each in spec.against) else arm.allocator
     words = [arm.variant] if len(spec.fragment.variants) > 1 else []

@@ -1,4 +1,4 @@
-"""How many rounds an experiment has, and for what there is time, by what its runs took. Runs nothing."""
+"""Rounds that an experiment has and has time for, from the durations of its runs. Runs nothing."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ USUAL_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Cost:
-    """What an experiment probably takes, in seconds, as its warm-ups tell."""
+    """Estimated durations of a round and of the later runs, in seconds, from the runs so far."""
 
     a_round: float
     later: float
@@ -39,14 +39,14 @@ class More:
     """How long one of them is, in usual runs of its arm."""
 
     def words(self) -> str:
-        """What they are, with how long they take where that is long."""
+        """Name of the runs, with their relative duration where they take longer than usual ones."""
         return (
             f"{self.what}, each some {self.times:g} times as long as usual" if self.times > 1 else self.what
         )
 
 
 class Budget:
-    """What the runs of an experiment take. It asks the folder what has run each time that it is asked."""
+    """Time that the runs of an experiment take. Each call asks the folder anew which runs have ended."""
 
     def __init__(self, folder: Folder, baseline: str, dropped: Mapping[str, str], rounds: int = 0) -> None:
         """`baseline` and the keys of `dropped` are arms, by `Cell.arm()`; `rounds` as of `Runner`."""
@@ -59,10 +59,10 @@ class Budget:
         """Seconds that two rounds take with the warm-ups, once a note said that there is no time for them."""
 
     def plan(self, more: Sequence[More]) -> tuple[int, float]:
-        """How many rounds, and how many seconds.
+        """Returns the number of rounds, and the seconds that they take.
 
-        Follows from the warm-ups and, once it has run, the first round, so is the same after a resume. Where
-        another process had the cores, the warm-ups alone say too little or too much.
+        Both follow from the warm-ups and, once run, the first round, so they are the same after a resume.
+        Where another process had the cores, the warm-ups alone say too little or too much.
         """
         a_round = self.a_round()
         if self._spec.runs:
@@ -115,7 +115,7 @@ class Budget:
         return spent + self.a_round() <= self._within(budget)
 
     def too_small(self, rounds: int) -> str:
-        """What the budget allows, as a note; below two rounds there is no interval, and so no answer."""
+        """Note on the rounds that the budget allows; below two there is no interval, and so no answer."""
         allows = f"the budget of {self._spec.budget:g} s allows {units.number(rounds, 'round')}"
         reserved = self._spec.reserved
         kept = f" ({units.percent(reserved)} of it is kept for later trials)" if reserved else ""
@@ -159,7 +159,7 @@ class Budget:
 
 
 def announcement(spec: Spec, arms: int, more: Sequence[More]) -> str:
-    """How often the program runs with so many arms, and of what the runs are."""
+    """Sentence on how often the program runs with `arms` arms, and what the runs are."""
     warm_ups = spec.warm_ups
     others = warm_ups * arms + sum(len(each.cells) for each in more)
     most = sequential.MAX_ROUNDS if spec.sequential else MOST_ROUNDS

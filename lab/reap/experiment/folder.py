@@ -41,7 +41,7 @@ _EXPERIMENT = "experiment.json"
 
 
 class Experiment(Record, kw_only=True):
-    """What experiment.json holds."""
+    """Contents of experiment.json."""
 
     schema: int = SCHEMA
     reap_version: str
@@ -54,7 +54,7 @@ class Experiment(Record, kw_only=True):
 
 
 def spec_beside(file: Path) -> Spec | None:
-    """What the experiment measures in whose folder a file is; None where there is none, or it is damaged."""
+    """Spec of the experiment in whose folder a file is; None where there is none, or it is damaged."""
     folder = file.absolute().parent
     if (folder / _EXPERIMENT).is_file():
         with contextlib.suppress(ReapError):
@@ -168,7 +168,7 @@ class Folder(Open):
 
     @property
     def rounds(self) -> int:
-        """How many have begun."""
+        """Number of rounds that have begun."""
         return max((run.cell.repeat + 1 for run in self.runs if not run.warmup), default=0)
 
     def extend(self, runs: int | None, budget: float | None) -> None:
@@ -213,12 +213,12 @@ class Folder(Open):
 
     @property
     def spec(self) -> Spec:
-        """What the experiment is."""
+        """Spec of the experiment."""
         return self.experiment.spec
 
     @property
     def resume_command(self) -> str:
-        """What goes on with it."""
+        """Command that resumes the experiment."""
         return shlex.join(["reap", self.spec.verb, "--resume", str(self.path)])
 
     @property

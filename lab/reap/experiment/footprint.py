@@ -1,4 +1,4 @@
-"""What copies of a command that run at the same time would meet: files, locks, ports, processes.
+"""Conflicts between copies of a command that run at the same time: files, locks, ports, processes.
 
 Two copies that write one file or listen on one port disturb each other, or harm what the user has. So a
 command is watched by strace, alone, before copies run side by side. It may read; use anonymous memory, pipes
@@ -28,7 +28,7 @@ def _as_it_is(_name: str) -> AbstractContextManager[None]:
 
 
 class Footprint(Record):
-    """What was seen of a command in runs of its own."""
+    """Observations of a command in runs of its own."""
 
     shares: list[str] = []
     """What another copy would meet, in a few words each."""
@@ -71,7 +71,7 @@ def watch(launch: Launch, around: Around = _as_it_is) -> Footprint:
 
 
 class Seen(msgspec.Struct):
-    """What the lines of strace say of one run."""
+    """Observations of one run, from the lines of strace."""
 
     shares: list[str] = []
     changed: dict[str, list[str]] = {}

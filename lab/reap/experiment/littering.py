@@ -1,4 +1,4 @@
-"""What a heap is littered with, for a program that is known by its size profile."""
+"""Litter of a heap, for a program that is known by its size profile."""
 
 from reap.launch.litter.level import Level
 from reap.launch.litter.records import DEFAULT_SEED, Litter, Order
@@ -15,7 +15,7 @@ def litter_of(
     children: bool = False,
     threads: bool = True,
 ) -> Litter:
-    """What a heap is littered with at a level, for a program of that profile."""
+    """Litter of a heap at a level, for a program with that profile."""
     return Litter(
         level=level,
         sizes=profile.sizes,

@@ -1,4 +1,4 @@
-"""What is compared: one number of an outcome each."""
+"""Metrics that are compared, each of them one number of an outcome."""
 
 import statistics
 from collections.abc import Callable, Iterable

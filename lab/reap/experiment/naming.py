@@ -28,7 +28,7 @@ def name(cell: Cell, kind: str = "r") -> str:
 
 
 def filled(launch: Launch, own: str) -> Launch:
-    """The same with its name in place of each `{arm}`."""
+    """Returns the launch with `own`, its name, in place of each `{arm}`."""
     return msgspec.structs.replace(
         launch,
         argv=[word.replace(ARM, own) for word in launch.argv],

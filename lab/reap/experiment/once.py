@@ -73,7 +73,7 @@ class Once:
         ]
 
     def alone(self, cell: Cell) -> Launch:
-        """How the cell's program is started; `{arm}` is still in its words."""
+        """Launch of the cell's program, with `{arm}` still in its words."""
         return self._starter.alone(cell)
 
     def _keep(
@@ -137,7 +137,7 @@ class Once:
 
     @contextlib.contextmanager
     def _resumable(self) -> Iterator[None]:
-        """What is wrong with the machine now (its memory, a full disk) need not be so for long."""
+        """Adds the resume command to errors: faults of the machine (memory, a full disk) may be temporary."""
         try:
             yield
         except ReapError as error:
@@ -147,7 +147,7 @@ class Once:
 
 
 def _explained(started: Started) -> Started:
-    """The same with a reason, where it was killed in a round in which memory ran out."""
+    """Adds a reason to a run that was killed in a round in which memory ran out."""
     outcome = started.outcome
     if outcome.signal != signal.SIGKILL:
         return started
@@ -173,7 +173,7 @@ def alone(folder: Folder) -> Launch:
 
 
 def start(folder: Folder) -> Callable[[Launch], Outcome]:
-    """What runs the program of `alone` to its end; a server is loaded once, and then stopped."""
+    """Function that runs the program of `alone` to its end; a server is loaded once, and then stopped."""
     server = folder.spec.server
     if server is None:
         return spawn.run
@@ -215,7 +215,7 @@ def _shell(option: str, command: str, directory: str) -> None:
 
 
 def failure(outcome: Outcome, timeout: float | None) -> str:
-    """That the program crashed or hung, or its load failed, in words; empty if it ended by itself."""
+    """Description of a crash, a hang or a failed load; empty if the program ended by itself."""
     if outcome.failure:
         return outcome.failure
     if outcome.timed_out:

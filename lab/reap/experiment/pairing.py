@@ -1,9 +1,9 @@
-"""How the arms of a round are paired: at the same time on one core, in turns on all, or one after another.
+"""Pairing of the arms of a round: at the same time on one core, in turns on all, or one after another.
 
-At the same time, intervals of CPU time are several times narrower (see `launch.together`). But copies of a
+Simultaneous runs have several times narrower intervals of CPU time (see `launch.together`). But copies of a
 command may meet on its files, all must fit into memory at once, and a program of many threads does not run on
-one core as it runs on several: it takes turns (see `launch.slices`). Which it is to be is found out once,
-before the first round, and kept in the experiment's folder, so that all of its rounds are paired alike.
+one core as it runs on several: it takes turns (see `launch.slices`). The pairing is settled once, before the
+first round, and kept in the experiment's folder, so that all of its rounds are paired alike.
 """
 
 import math
@@ -44,7 +44,7 @@ _NAMED = 2
 def settle(
     folder: Folder, copies: int, launches: Callable[[], list[Launch]], say: Callable[[str], None]
 ) -> Pairing:
-    """What this experiment's rounds are, found out after the warm-ups and kept. Throws ReapError.
+    """Settles the pairing of the experiment's rounds after the warm-ups, and keeps it. Throws ReapError.
 
     `copies` is how many runs a round has. `launches` are the commands of the arms; each may be run up to two
     times more, under strace.
@@ -127,7 +127,7 @@ def _together(spec: Spec, why: str) -> Pairing:
 def _restarting(
     spec: Spec, launches: Sequence[Launch], seen: Sequence[footprint.Footprint], found: Pairing
 ) -> Pairing:
-    """The same, with runs restarted where one may be killed at any time and nothing of it stays."""
+    """Enables restarts in a pairing if a run may be killed at any time and leaves nothing behind."""
     words = (word for each in launches for word in [*each.argv, *each.environment.values()])
     if spec.fragment is not None or spec.prepare or spec.cleanup or any(naming.ARM in word for word in words):
         return found
@@ -143,7 +143,7 @@ def _in_private(
     seen: Sequence[footprint.Footprint],
     found: Pairing,
 ) -> Pairing:
-    """The same, each with a view of its own of the folders in which copies would meet."""
+    """Gives each run of a pairing a view of its own of the folders in which copies would meet."""
     met = _meets(seen)
     view = private.plan(seen)
     if isinstance(view, str):
@@ -161,13 +161,13 @@ def _in_private(
 
 
 def _several(warm_ups: Sequence[Run]) -> str:
-    """How many cores are used, where that is more than one; else empty."""
+    """Clause on the number of cores that the program uses; empty if it is one."""
     most = max(_busy(run.outcome) for run in warm_ups)
     return f"the program uses {most:.1f} cores at once" if most > _SEVERAL_CORES else ""
 
 
 def _of_length(spec: Spec, why: str, warm_ups: Sequence[Run]) -> str:
-    """That a program which would have to take turns ends before it has had enough of them."""
+    """Reason against turns, or empty: the program ends before it has had enough of them."""
     if spec.server is not None or spec.pairing == "sliced" or not why:
         return ""
     short = warm_ups[0].outcome.wall_ns < _ENOUGH_TURNS * 1e9
@@ -208,7 +208,7 @@ def _of_warm_ups(warm_ups: Sequence[Run]) -> str:
 
 
 def _of_memory(warm_ups: Sequence[Run], copies: int, files: int = 0, *, in_groups: bool = False) -> str:
-    """That memory does not hold a round; or where one may be in groups, not even two of its runs."""
+    """Reason why a round, or with `in_groups` even two of its runs, does not fit in memory; or empty."""
     needed = 2 * max(_peaks(warm_ups)) if in_groups else _needed(warm_ups, copies) + copies * files
     if needed > _SHARE * memory.available():
         which = "two" if in_groups else "all"
@@ -217,7 +217,7 @@ def _of_memory(warm_ups: Sequence[Run], copies: int, files: int = 0, *, in_group
 
 
 def _groups(warm_ups: Sequence[Run], copies: int) -> int:
-    """How many groups a round must be in for each to fit, with one run that is larger than its share."""
+    """Number of groups that a round needs for each to fit, with one run that is larger than its share."""
     limit = max(_SHARE * memory.available() - max(_peaks(warm_ups)), 1)
     return min(math.ceil(_needed(warm_ups, copies) / limit), copies // 2)
 
@@ -238,7 +238,7 @@ def _peaks(warm_ups: Sequence[Run]) -> list[int]:
 
 
 def _of_footprint(seen: footprint.Footprint, found: Pairing) -> str:
-    """What no view of files of its own would help against."""
+    """Reason against pairing that private views of files would not remove, or empty."""
     if found.turns == "signals" and seen.job_control:
         return "the program waits for children that stop, and would see the turns"
     return _meets([seen]) if any(each not in seen.changed for each in seen.shares) else ""

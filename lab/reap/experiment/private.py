@@ -1,4 +1,4 @@
-"""Which folders of a command get a private copy-on-write view, so that copies of it do not meet there.
+"""Folders of a command that get a private copy-on-write view, so that copies of it do not meet there.
 
 The view is an overlay on a tmpfs (`lab/spawn/program/private_view.cpp`). The kernel has it for folders of
 ordinary local file systems; whatever else a command shares with its copies stays shared.
@@ -100,7 +100,7 @@ def _within(path: str, folder: str) -> bool:
 
 
 def _problem(folder: str) -> str:
-    """Why the folder can have no view of its own, as a clause; empty if it can."""
+    """Reason why the folder can have no view of its own, as a clause; empty if it can."""
     if folder == "/" or any(folder == each or _within(folder, each) for each in ("/proc", "/sys")):
         return f"{folder} cannot be private"
     mounts = _mounts()

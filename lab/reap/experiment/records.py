@@ -24,7 +24,7 @@ Objective = Literal["time", "settled", "mean", "peak"]
 
 
 class Pairing(Record):
-    """How the runs of a round are paired."""
+    """Pairing of the runs of a round."""
 
     method: Method = "sequential"
     """At the same time on one core, in short turns on all cores, or one after another."""
@@ -75,7 +75,7 @@ class Cell(Record):
     """A run in which the processor counts this event (see `counters.EVENTS`). Its time counts for nothing."""
 
     def arm(self) -> str:
-        """What the runs of one arm have in common, as a name that no other arm of an experiment has."""
+        """Identifier of the arm, common to all of its runs and unique within an experiment."""
         env = ",".join(f"{k}={v}" for k, v in sorted(self.environment.items()))
         layout = f"{self.layout}{self.huge_pages}"
         return "/".join([self.workload, self.variant, self.allocator, self.level, layout, env])
@@ -115,7 +115,7 @@ class Laid(Record):
 
 
 class Samples(Record):
-    """Where a sampled run spent its time, littering left out: counts of instruction pointers."""
+    """Counts of instruction pointers that show where a sampled run spent its time, littering left out."""
 
     all: int
     inside: int
@@ -207,7 +207,7 @@ class Side(Record):
 
 
 class Spread(Record):
-    """How far the CPU time of two servers that are the same differs: standard deviations of logarithms."""
+    """Differences in CPU time between two identical servers: standard deviations of logarithms."""
 
     load: float
     """From load to load of a start."""
@@ -216,7 +216,7 @@ class Spread(Record):
 
 
 class InRounds(Record, frozen=True, kw_only=True):
-    """What is known of a program that was measured in paired rounds."""
+    """Results for a program that was measured in paired rounds."""
 
     noise: dict[str, Ratio]
     """By metric: the baseline against itself, paired in the same rounds. What is within it is noise."""

@@ -41,7 +41,7 @@ def require(spec: Spec, outcome: Outcome) -> None:
 
 
 def notes(runs: Sequence[Run]) -> list[str]:
-    """What is to be known of the requests of these runs before they are compared."""
+    """Notes on the requests of these runs, to be known before they are compared."""
     found = [run.outcome.requests for run in runs if run.outcome.requests]
     if not any(each.count for each in found):
         return []

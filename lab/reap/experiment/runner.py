@@ -100,7 +100,7 @@ class Runner:
 
     @property
     def round_seconds(self) -> float:
-        """What a round takes, as the warm-ups tell."""
+        """Seconds that a round takes, estimated from the warm-ups or the first round."""
         return self._budget.a_round()
 
     def cost(self) -> Cost:
@@ -125,7 +125,7 @@ class Runner:
             return self._a_round(number, number + 1)
 
     def cells(self, number: int) -> list[Cell]:
-        """What a round is of, after `begin`."""
+        """Cells of a round, after `begin`."""
         return schedule.a_round(self._living(number), number, self._spec.seed)
 
     def _begin(self) -> None:
@@ -277,7 +277,7 @@ class Runner:
             self.notes.append(f"the budget of {self._spec.budget:g} s left no time for {which}")
 
     def _living(self, number: int) -> list[Cell]:
-        """What a round is of; one beyond those that the experiment was to have is without its controls."""
+        """Arms of a round that are not dropped; a round beyond those planned is without its controls."""
         plan, own = self._spec.fragment, self._spec.runs
         every = arms.wanted(self._spec, plan) if plan and 0 < own <= number else self._arms
         return [arm for arm in every if arm.arm() not in self.dropped]

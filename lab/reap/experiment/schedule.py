@@ -1,4 +1,4 @@
-"""Which cell runs when, and which is restarted for others.
+"""Order of the cells of a round, and the choice of those that are restarted for others.
 
 Every round runs every arm once and the baseline twice, in an order of its own: no arm is always first after a
 pause, none always follows the same other, and a drift of the machine is spread over all. The orders follow
@@ -34,7 +34,7 @@ def a_round(arms: Sequence[Cell], number: int, seed: int) -> list[Cell]:
 
 
 def to_restart(cells: Sequence[Cell], before: Iterable[Run]) -> list[bool]:
-    """Which cells of a round are to be restarted when they end before the longest; pure.
+    """Marks the cells of a round that are to be restarted when they end before the longest; pure.
 
     By the CPU time that their arms took before: the median of runs that shared a core, or else of warm-ups.
     """

@@ -39,7 +39,7 @@ Standing = Literal["lower", "higher", "equivalent", "inconclusive"]
 
 
 def standing(ratio: Estimate, worth: float) -> Standing:
-    """What the interval of a ratio decides; pure.
+    """Classifies a ratio by its interval; pure.
 
     *equivalent*: all of it is within `worth` of 1, on whichever side. *lower*, *higher*: it excludes 1 and
     reaches beyond `worth`. *inconclusive* otherwise. With `worth` 0 nothing is equivalent.

@@ -1,4 +1,4 @@
-"""What an experiment is: everything that must be the same when it goes on after a kill."""
+"""Spec of an experiment: everything that must be the same when it resumes after a kill."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ class Variant(Record):
 
 
 class Fragment(Record):
-    """What an experiment on fragmented heaps has beside its allocators."""
+    """Parameters of an experiment on fragmented heaps, beside its allocators."""
 
     variants: list[Variant]
     """The one with its own allocator first; the sizes are taken from the last."""
@@ -78,7 +78,7 @@ class Fragment(Record):
     """What was asked for and is not to be had here."""
 
     def litter(self, profile: SizeProfile, level: Level) -> Litter:
-        """What heaps are littered with at a level."""
+        """Litter of a heap at a level."""
         return litter_of(
             profile, level, seed=self.seed, order=self.order, touch=self.touch, children=self.children
         )
@@ -104,7 +104,7 @@ class Option(Record):
 
 
 class Tune(Record):
-    """What a search for settings has beside its one allocator."""
+    """Parameters of a search for settings, beside its one allocator."""
 
     objectives: list[Objective]
     """What is to be less."""
@@ -125,7 +125,7 @@ class Tune(Record):
 
 
 class Remedied(Record):
-    """What an experiment has that tries remedies for memory, beside its arms."""
+    """Parameters of an experiment that tries remedies for memory, beside its arms."""
 
     most: int
     """Runs in all."""
@@ -206,7 +206,7 @@ class Spec(Record):
 
     @property
     def again(self) -> list[str]:
-        """What names the program on another command line: its command, or the options of a server."""
+        """Arguments that name the program on another command line: its command, or a server's options."""
         if self.server is None:
             return ["--", *self.program.command]
         around = [("--prepare", self.prepare), ("--cleanup", self.cleanup)]
@@ -218,7 +218,7 @@ class Spec(Record):
 
     @property
     def baseline(self) -> Allocator:
-        """What the others are compared with."""
+        """Allocator that the others are compared with."""
         return self.allocators[0]
 
 
@@ -238,6 +238,6 @@ def _is_same(file: File) -> bool:
 
 
 def state_of(path: str) -> File:
-    """What it is now. Throws OSError."""
+    """Current state of a file. Throws OSError."""
     status = Path(path).stat()
     return File(path=path, bytes=status.st_size, modified_ns=status.st_mtime_ns, digest=digest_of(Path(path)))

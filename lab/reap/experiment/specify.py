@@ -20,7 +20,7 @@ from reap.server.records import Server
 
 @dataclass(frozen=True, kw_only=True)
 class AskedFragment:
-    """What makes an experiment one on fragmented heaps."""
+    """Options that make an experiment one on fragmented heaps."""
 
     levels: Sequence[Level]
     """adv0 is one of them, said or not."""
@@ -53,7 +53,7 @@ class AskedFragment:
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """What the program is called in the results, and where it runs."""
+    """Name of the program in the results, and the directory and environment in which it runs."""
 
     name: str = "command"
     variant: str = "default"
@@ -68,7 +68,7 @@ COMMAND = Workload()
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """How often the program is run, and what holds for each run. The fields are named as those of `Spec`."""
+    """Number of the program's runs, and the conditions of each. The fields are named as those of `Spec`."""
 
     warm_ups: int = 1
     runs: int = 0
@@ -201,7 +201,7 @@ def _fragment(custom: Program, directory: str, asked: AskedFragment) -> Fragment
 
 
 def _witness() -> Witnessed:
-    """What counts instructions here: the processor, where it lets us, or callgrind. Throws ReapError."""
+    """Counter of instructions here: the processor, where it lets us, or callgrind. Throws ReapError."""
     if counters.counts("instructions"):
         return "counters"
     callgrind.tool("counts instructions", "--witness")
@@ -209,7 +209,7 @@ def _witness() -> Witnessed:
 
 
 def _caches(asked: str) -> tuple[str, list[str]]:
-    """Where misses are counted, which is in a model of this machine where its processor shows no counters."""
+    """Caches whose misses are counted, simulated where the processor has no counters; and notes on that."""
     if not asked or (asked == COUNTERS and counters.here()):
         return asked, []
     callgrind.tool()

@@ -29,7 +29,7 @@ _LONGEST = 4096
 
 
 class Started(Record):
-    """What came of a cell."""
+    """Result of a cell's run."""
 
     outcome: Outcome
     laid: Laid | None = None
@@ -92,7 +92,7 @@ class Starter:
     def _made(
         self, cell: Cell, private: Private | None
     ) -> Iterator[tuple[Launch, Callable[[Outcome], Started]]]:
-        """How a cell of a round is started, and how its outcome is read; both are good within."""
+        """Yields the launch of a cell and a function that reads its outcome; both are valid within."""
         launch = naming.filled(self.alone(cell), naming.name(cell))
         if cell.level == BARE:
             yield msgspec.structs.replace(launch, private=private), lambda outcome: Started(outcome=outcome)
@@ -102,7 +102,7 @@ class Starter:
             yield littered, lambda gross: _littered(net(gross))
 
     def alone(self, cell: Cell) -> Launch:
-        """How the cell's program is started; `{arm}` is still in its words."""
+        """Launch of the cell's program, with `{arm}` still in its words."""
         return self._launch(cell, self._variants[cell.variant], probe=False)
 
     def _launch(self, cell: Cell, variant: Variant, *, probe: bool) -> Launch:
@@ -150,13 +150,13 @@ def _run_bare(cell: Cell, launch: Launch) -> Outcome:
 
 
 def _switched(launch: Launch, allocator: Allocator) -> Launch:
-    """The same with its allocator asking for huge pages; it stays as it is where the kernel gives them."""
+    """Makes the launch's allocator ask for huge pages; no change where the kernel gives them."""
     words = settings.huge_pages(allocator, {**os.environ, **launch.environment})
     return msgspec.structs.replace(launch, environment={**launch.environment, **(words or {})})
 
 
 def _filled(launch: Launch) -> Launch:
-    """The same with as long an environment as all others have: its length moves the stack.
+    """Pads the environment of a launch to the length that all others have: its length moves the stack.
 
     See T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!" (ASPLOS 2009).
     """
@@ -167,7 +167,7 @@ def _filled(launch: Launch) -> Launch:
 
 
 def _moved(launch: Launch, layout: int) -> Launch:
-    """The same with its stack elsewhere, and every other time with one more library before the others."""
+    """Moves the stack of a launch and, in every other layout, loads one more library before the others."""
     length = random.Random(layout).randrange(1, _LONGEST)  # noqa: S311 - no secret
     # The probe does nothing without its variable; it moves what is mapped behind it.
     more = [str(native_files.preload("probe"))] if layout % 2 else []

@@ -147,7 +147,7 @@ def verdict(ratio: Estimate, *, worth: float = 0.0, more_is_better: bool = False
 
 
 def spread(starts: Sequence[Sequence[float]]) -> Spread | None:
-    """How far ratios stray within starts and between them; None where that is not known.
+    """Estimates how far ratios vary within starts and between them; None where that is not known.
 
     A one-way analysis of variance of the logarithms: loads of one start share its address-space layout, so
     an interval is made from the starts, and this says what more loads of each would add. Starts with other
