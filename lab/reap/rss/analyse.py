@@ -65,10 +65,10 @@ def take_apart(moment: Moment, origin: Taken | None = None) -> Taken:
 
 
 def with_recorded(moments: Sequence[Taken], live: Sequence[Point]) -> list[Taken]:
-    """The same, where what an allocator would not say is live by what was recorded.
+    """Fills in live bytes from a recording where an allocator did not report them.
 
-    `live` is of the same run and in order of time. What is not taken apart is live as far as that goes; where
-    the rest of it lies stays unknown.
+    `live` is of the same run and in order of time. Heap memory that is not taken apart is live up to that
+    recorded level; the rest of it stays unknown.
     """
     times = [point.seconds for point in live]
     taken = []
@@ -168,7 +168,7 @@ def _glibc(kernel: Kernel, said: Said) -> Parts:
 
 
 def _glibc_by_sums(kernel: Kernel, of: dict[str, int], walk: Walk | None) -> Parts:
-    """How much is live is known, and not what lies where."""
+    """Parts by glibc's totals: how much is live is known, its places are not."""
     heap, anonymous = Pool(kernel.heap), Pool(kernel.anonymous)
     arenas = Pool(of["arena"] - (walk.bytes if walk else kernel.heap))
     live = anonymous.take(of["mapped"])
@@ -180,7 +180,7 @@ def _glibc_by_sums(kernel: Kernel, of: dict[str, int], walk: Walk | None) -> Par
 
 
 def _used(pool: Pool, walk: Walk) -> tuple[int, int]:
-    """What is resident of the blocks in use of the heaps, and what is free or bookkeeping in their pages."""
+    """Resident bytes of blocks in use in the heaps, and of what is free or bookkeeping in their pages."""
     live = pool.take(walk.live - walk.untouched)
     return live, pool.take(walk.resident - live - walk.whole_resident - walk.top_resident)
 
@@ -194,7 +194,7 @@ def _not_live(said: Said) -> tuple[int, int]:
 
 
 def _heaps(parts: Parts, said: Said) -> Heaps | None:
-    """Where the walks are of now. Pages are limited to what is resident, as the parts are."""
+    """Heaps by current walks; None without them. Pages are limited to resident ones, as the parts are."""
     walk, others, around = said.walk, said.others, said.around
     if walk is None or others is None or around is None or not _of_now(walk, said.values):
         return None
@@ -215,7 +215,7 @@ def _of_now(walk: Walk, of: dict[str, int]) -> bool:
 
 
 def _without_zeros(kernel: Kernel) -> Kernel:
-    """The same without zero pages inside huge pages: what was allocated and never written to."""
+    """Kernel figures without zero pages inside huge pages: memory allocated and never written to."""
     heap = max(kernel.heap - kernel.heap_zeros, 0)
     return replace(kernel, heap=heap, anonymous=max(kernel.anonymous - kernel.anonymous_zeros, 0))
 

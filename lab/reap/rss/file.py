@@ -13,7 +13,7 @@ VARIABLE = native.RESIDENT_ENV
 
 
 def read(path: Path) -> Said | None:
-    """What it says now; None if there is nothing, or it is being written all the time."""
+    """Reads the latest report; None if there is none, or it is being written all the time."""
     answer = native.read_resident(native_name(path))
     return None if answer is None else msgspec.convert(answer, Said, from_attributes=True)
 

@@ -1,4 +1,4 @@
-"""What allocators hold of resident memory, by what they said of themselves. Pure arithmetic."""
+"""Resident memory by allocator, from what each reported of itself. Pure arithmetic."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ class Pool:
         return part
 
     def rest(self) -> int:
-        """What is left."""
+        """Takes all that is left."""
         return self.take(self._left)
 
 
@@ -53,7 +53,7 @@ HOLDS = {"jemalloc": _jemalloc, "tcmalloc": _tcmalloc, "mimalloc": _committed, "
 
 
 def without_foreign(kernel: Kernel, said: Said | None, linked: Sequence[Linked]) -> Kernel:
-    """The same where [heap] has what glibc knows of: tcmalloc grows it, too."""
+    """Moves what glibc does not know of from [heap] to anonymous memory: tcmalloc grows [heap], too."""
     if said is None or said.kind != "glibc" or "tcmalloc" not in {each.allocator for each in linked}:
         return kernel
     foreign = max(kernel.heap - said.values.get("arena", 0), 0)
@@ -61,9 +61,9 @@ def without_foreign(kernel: Kernel, said: Said | None, linked: Sequence[Linked])
 
 
 def with_linked(parts: Parts, linked: Sequence[Linked], *, serving: bool) -> tuple[Parts, list[Owner]]:
-    """The same with what linked allocators hold of the memory that nobody else accounts for.
+    """Attributes to linked allocators what they hold of the memory that nobody else accounts for.
 
-    Where none that serves malloc could be asked, [heap] may be theirs.
+    Where no allocator that serves malloc could be asked, [heap] may be theirs.
     """
     owners = []
     for each in linked:

@@ -1,4 +1,4 @@
-"""What a process's memory consists of, in a sentence or two, and what returns it to the OS."""
+"""Sentences on what a process's memory consists of, and on what returns it to the OS."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ _SNAPSHOTS = 3
 
 
 class ResidenceVerdict(Record):
-    """What a process's memory is once it has settled: in the second half of the time."""
+    """Verdict on a process's memory once it has settled: in the second half of the time."""
 
     cause: str
     """The name of the part that matters, as `NAMES` in `records` has them, `copied`, or `nothing`."""

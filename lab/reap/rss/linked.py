@@ -21,7 +21,7 @@ _WAIT = 0.2
 
 @dataclass
 class _Process:
-    """What is known of a process."""
+    """State of the search in one process's mapped files."""
 
     due: float = 0.0
     """When its files are to be searched again."""

@@ -84,7 +84,7 @@ def render(
 
 
 class _Charts:
-    """What the charts of a page are drawn from, in its order."""
+    """Data that the charts of a page are drawn from, in the page's order."""
 
     def __init__(self) -> None:
         self._answers: list[Record] = []

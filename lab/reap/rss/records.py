@@ -1,4 +1,4 @@
-"""What a process's resident memory is made of. Sizes in bytes."""
+"""Parts of a process's resident memory. Sizes in bytes."""
 
 from itertools import pairwise
 
@@ -91,7 +91,7 @@ NAMES = {
 
 
 class Pin(Record):
-    """What keeps glibc's main heap from shrinking."""
+    """Live blocks that keep glibc's main heap from shrinking."""
 
     blocks: int
     """Live blocks between the largest stretch of free pages and the top."""

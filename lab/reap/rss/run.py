@@ -41,7 +41,7 @@ Progress = Callable[[Taken], None]
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen of a command's processes."""
+    """Memory of a command's processes, and the command's outcome."""
 
     processes: list[Residence]
     """The one that had most resident memory first."""
@@ -104,7 +104,7 @@ def process(
 def tree(
     pid: int, interval: float, seconds: float | None, file: TextIO, progress: Progress
 ) -> tuple[list[Residence], Residence | None]:
-    """The same with the processes below it: that process, the others, and all together as in `Observed`."""
+    """Extends `process()` to its descendants: that process, the others, and all together as in `Observed`."""
     log = Log(interval, file, progress)
     first = _watched(pid, interval, seconds, log, None, below=True)
     others = sorted(

@@ -1,4 +1,4 @@
-"""What `reap rss` puts together: a run, its end, and a line that says how it goes."""
+"""Steps of `reap rss`: a run, its end, and a line that shows its progress."""
 
 import contextlib
 import sys
@@ -48,7 +48,7 @@ class Live:
         self._written = False
 
     def update(self, taken: Taken) -> None:
-        """What was just seen."""
+        """Shows the latest snapshot."""
         if self._shown:
             self._written = True
             click.echo(
@@ -68,7 +68,7 @@ class Live:
 def prepare(
     command: list[str], allocator: str, timeout: float | None, interval: float
 ) -> tuple[Program, Launch]:
-    """What is to be run. Throws ReapError where it cannot be: before a file of an earlier run is replaced."""
+    """Prepares a launch. Throws ReapError if that fails, before a file of an earlier run is replaced."""
     require_interval(interval)
     chosen = catalog.parse(allocator)
     if len(chosen) != 1:

@@ -1,4 +1,4 @@
-"""What a process's memory consists of, as a page of text."""
+"""Report on what a process's memory consists of, as a page of text."""
 
 import shlex
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ def render_others(console: Console, others: Sequence[Residence]) -> None:
 
 
 def _sharing(moment: Taken) -> str:
-    """What of the memory is whose, at the end."""
+    """Private, shared and copied memory at the end, in a line."""
     parts = [
         f"{units.size(moment.private)} private",
         f"{units.size(moment.inherited)} shared since a fork in each process that maps it",

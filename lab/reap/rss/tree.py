@@ -15,10 +15,10 @@ _OF_OWNERS = ("live", "inside", "held", "heap")
 
 
 def as_parent(origin: Taken, kernel: Kernel) -> tuple[dict[str, int], list[Owner]]:
-    """What has no owner of its own in a forked process, divided as that of its parent is.
+    """Divides a forked process's memory without an owner of its own as that of its parent is divided.
 
-    It has what its parent had, and copies of that: no thread of ours asks its allocator. Its zero pages are
-    known. Returns sizes by part, and what of these linked allocators hold.
+    A fork has what its parent had, and copies of that: no thread of ours asks its allocator. Its zero pages
+    are known. Returns sizes by part, and what of these linked allocators hold.
     """
     mixed = {name: getattr(origin.parts, name) for name in _MIXED if name != "zeros"}
     size, whole = kernel.heap + kernel.anonymous, sum(mixed.values())
@@ -61,7 +61,7 @@ def together(shares: Sequence[Taken]) -> Taken:
 
 
 def _scaled(owners: Sequence[Owner], size: int, whole: int) -> list[Owner]:
-    """The same where so much is left of the whole."""
+    """Owners with their sizes scaled by `size / whole`."""
     return [
         replace(each, **{name: size * getattr(each, name) // whole if whole else 0 for name in _OF_OWNERS})
         for each in owners

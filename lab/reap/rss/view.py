@@ -1,4 +1,4 @@
-"""What the figures of a page are drawn from: memory over time by owner, and with each remedy tried."""
+"""Data that the figures of a page are drawn from: memory over time by owner, and with each remedy tried."""
 
 from reap.base import units
 from reap.base.records import Record
@@ -114,7 +114,7 @@ def owners_figure(residence: Residence, *, trimmed: bool = False) -> Figure:
 
 
 def whole(residence: Residence) -> str:
-    """What the parts add up to."""
+    """Name of what the parts add up to."""
     return "PSS" if residence.processes > 1 else "resident"
 
 

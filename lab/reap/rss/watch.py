@@ -96,7 +96,7 @@ def run(
 
 
 def asking(launch: Launch, interval: float, folder: Path) -> Launch:
-    """The same launch, where a thread inside each process asks its allocator, and writes into the folder."""
+    """Launch with a thread inside each process that asks its allocator, and writes into the folder."""
     return msgspec.structs.replace(
         launch,
         preloads=[str(native_files.preload("resident")), *launch.preloads],
@@ -131,7 +131,7 @@ class _Watcher:
 
 
 def without_late_values(said: Said | None, interval: float, now: float) -> Said | None:
-    """The same without its values where these are of long before `now`, in seconds of the monotonic clock."""
+    """Drops values of long before `now`, which is in seconds of the monotonic clock."""
     if said is None or now - said.stamp / 1e9 <= max(_LATE, 2 * interval):
         return said
     return msgspec.structs.replace(said, values={}, walk=None, others=None, around=None, linked=[])

@@ -1,4 +1,4 @@
-"""Which remedies are tried, in which order, and how they rank. Pure functions."""
+"""Choice of the remedies to try, their order, and their ranking. Pure functions."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -64,7 +64,7 @@ def linked(residences: Sequence[Residence]) -> list[Owner]:
 
 
 def _variables(residences: Sequence[Residence], written: Mapping[str, Collection[str]]) -> list[str]:
-    """Those that the jemallocs of the program read."""
+    """Environment variables that the jemallocs of the program read."""
     found = {JEMALLOC: None} if any(each.allocator == "jemalloc" for each in residences) else {}
     for owner in linked(residences):
         if owner.allocator == "jemalloc":
@@ -81,18 +81,18 @@ def _grounds(remedy: KnownRemedy, moment: Taken) -> float:
 
 
 def runs_for(arms: int, finalists: int = LEAST_FINALISTS, rounds: int = LEAST_ROUNDS) -> int:
-    """How often the program runs to try so many remedies."""
+    """Number of runs of the program that it takes to try `arms` remedies."""
     return arms + 1 + rounds * (min(arms, finalists) + COPIES)
 
 
 def affordable(wanted: int, runs: int) -> int:
-    """How many remedies are tried in so many runs; about half of the runs are for the first of each."""
+    """Number of remedies to try in `runs` runs; about half of the runs are for the first of each."""
     most = max(runs // 2 - 1, 1)
     return max((n for n in range(1, min(wanted, most) + 1) if runs_for(n) <= runs), default=0)
 
 
 def finalists(first: Mapping[str, float], runs: int) -> list[str]:
-    """Those that gave most in their first run, as many as have all rounds in so many runs.
+    """Remedies that saved most in their first run, as many as have all rounds in `runs` runs.
 
     Two at least. `first` is the settled memory of each.
     """
@@ -101,7 +101,7 @@ def finalists(first: Mapping[str, float], runs: int) -> list[str]:
 
 
 def rounds_of(arms: int, runs: int) -> int:
-    """How many rounds there are of so many finalists in so many runs."""
+    """Number of rounds of `arms` finalists in `runs` runs."""
     return max(LEAST_ROUNDS, min(MOST_ROUNDS, runs // (arms + COPIES)))
 
 
@@ -111,7 +111,7 @@ def first_of(side: Side, metrics: Sequence[str]) -> Ratio | None:
 
 
 def ranked(tried: Sequence[Tried]) -> list[Tried]:
-    """That which leaves least memory first; after those of the rounds those of one run, then the failed."""
+    """Sorts by memory left, least first: remedies tried in rounds, then those of one run, then the failed."""
 
     def place(each: Tried) -> tuple[bool, bool, float]:
         ratio = each.ratio.ratio.value if each.ratio else math.inf

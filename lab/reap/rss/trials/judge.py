@@ -1,4 +1,4 @@
-"""Which remedy gives most memory, and what each does. Pure functions."""
+"""Effect of each remedy, and the one that saves most memory. Pure functions."""
 
 import enum
 
@@ -11,7 +11,7 @@ LEAST = 1 << 20
 
 
 class Effect(enum.Enum):
-    """What a remedy does to settled memory."""
+    """Effect of a remedy on settled memory."""
 
     LESS = "less"
     MORE = "more"
@@ -22,7 +22,7 @@ class Effect(enum.Enum):
 
 
 def effect(tried: Tried) -> Effect:
-    """What the rounds prove of it."""
+    """Effect of a remedy as far as the rounds prove it."""
     if tried.problem:
         return Effect.FAILED
     ratio = tried.ratio
@@ -37,5 +37,5 @@ def effect(tried: Tried) -> Effect:
 
 
 def winner(trials: Trials) -> Tried | None:
-    """That which is proven to give most; None where nothing is proven."""
+    """Remedy that is proven to save most memory; None where nothing is proven."""
     return next((each for each in trials.tried if effect(each) is Effect.LESS), None)

@@ -1,11 +1,11 @@
-"""What came of the remedies that were tried. Sizes in bytes."""
+"""Results of the remedies that were tried. Sizes in bytes."""
 
 from reap.base.records import Record
 from reap.experiment.records import Ratio
 
 
 class Change(Record):
-    """What a remedy is, as somebody applies it."""
+    """Remedy in the form in which somebody applies it."""
 
     name: str
     how: str = ""
@@ -15,7 +15,7 @@ class Change(Record):
 
 
 class Trim(Record):
-    """When the heaps of each process were trimmed, in seconds since its start."""
+    """Times when the heaps of each process were trimmed, in seconds since its start."""
 
     first: float
     every: float = 0.0

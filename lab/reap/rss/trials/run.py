@@ -266,7 +266,7 @@ def _when(trim: str, seconds: float) -> str:
 
 
 def _runtimes(program: Program, residences: Sequence[Residence]) -> set[str]:
-    """Those of the program and of its processes, by the files that they are."""
+    """Runtimes of the program and of its processes, by their executables."""
     images = [program.image, *(f"/{Path(each.command[0]).name}" for each in residences)]
     found: set[str] = {kind for image in images if (kind := collectors.kind_of([image], []))}
     names = {Path(image).name for image in images}

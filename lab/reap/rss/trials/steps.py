@@ -1,4 +1,4 @@
-"""What `reap rss --try` puts together: the trials in a folder, with their progress on a terminal."""
+"""Steps of `reap rss --try`: the trials in a folder, with their progress on a terminal."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

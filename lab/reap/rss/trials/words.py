@@ -1,4 +1,4 @@
-"""What the trials of remedies mean, in words."""
+"""Results of the trials of remedies, in words."""
 
 import shlex
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def sentences(trials: Trials) -> list[str]:
 
 
 def basis(trials: Trials) -> str:
-    """How the figures were made."""
+    """Method by which the figures were measured."""
     return (
         f"{units.number(trials.runs, 'run')}: one of each remedy, then "
         f"{units.number(trials.rounds, 'round')} of those that gave most beside the program as it is. "
@@ -54,7 +54,7 @@ HEADINGS = ("remedy", "settled memory (95 % CI)", "CPU time (95 % CI)", "effect"
 
 
 def page(trials: Trials) -> dict[str, object]:
-    """What a page has of the trials: a table, and how remedies are applied."""
+    """Contents of a page on the trials: a table, and how remedies are applied."""
     return {
         "headings": list(HEADINGS),
         "rows": rows(trials),
@@ -70,14 +70,14 @@ def not_tried(trials: Trials) -> list[str]:
 
 
 def setting(change: Change) -> str:
-    """What somebody sets or does to have a remedy."""
+    """Settings or steps by which somebody applies a remedy."""
     said = [f"{name}={shlex.quote(value)}" for name, value in change.environment.items()]
     said += [f"under {change.allocator}"] if change.allocator else []
     return " ".join([*([change.how] if change.how else []), *said])
 
 
 def settings(tried: Sequence[Tried]) -> list[str]:
-    """How each remedy that gives something is applied, in their order."""
+    """Lines on how to apply each remedy that saves memory, in their order."""
     helpful = [each.change for each in tried if effect(each) is Effect.LESS]
     return [f"{each.name}: {setting(each)}" for each in helpful]
 
@@ -103,7 +103,7 @@ def _change(cost: Ratio) -> str:
 
 
 def caption(tried: Tried) -> list[str]:
-    """What stands above the chart of a remedy: settled memory with what that means, and what it costs."""
+    """Lines above the chart of a remedy: settled memory, what that means, and what the remedy costs."""
     *_, means = _row(tried)
     if tried.problem or tried.settled is None:
         return [means]

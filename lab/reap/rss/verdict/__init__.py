@@ -1,1 +1,1 @@
-"""What a verdict on resident memory says of each part, and what could be done about it."""
+"""Verdicts on the parts of resident memory, and what could be done about each."""

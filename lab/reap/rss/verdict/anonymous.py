@@ -1,4 +1,4 @@
-"""What a verdict says of anonymous memory that no allocator holds: runtimes, stacks, copies after a fork."""
+"""Verdicts on anonymous memory that no allocator holds: runtimes, stacks, copies after a fork."""
 
 from collections.abc import Callable
 
@@ -69,7 +69,7 @@ def stack(case: Case) -> Answer:
 
 
 def owned(name: str) -> Callable[[Case], Answer]:
-    """What is said of the part of that name, a runtime's."""
+    """Verdict on the part of that name, a runtime's."""
 
     def answer(case: Case) -> Answer:
         remedies = [case.remedy(each, what) for each, what in runtimes.remedies(name)]

@@ -1,4 +1,4 @@
-"""What a verdict says of one part of memory that is large, and what could be done about it."""
+"""Verdict on one part of memory that is large, and what could be done about it."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ LEAST = 4 << 20
 
 
 class Remedy(Record):
-    """What could be done about it."""
+    """Change that could make a part of memory smaller."""
 
     what: str
     environment: dict[str, str] = {}

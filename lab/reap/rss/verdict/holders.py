@@ -1,4 +1,4 @@
-"""Which allocator holds a part of a process's memory: the one that serves malloc, or a linked one."""
+"""Allocator that holds a part of a process's memory: the one that serves malloc, or a linked one."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a verdict says of memory over time: what it was at its peak and at the end, and what grows."""
+"""Verdict on memory over time: what it was at its peak and at the end, and what grows."""
 
 from reap.base import units
 from reap.base.records import Estimate
@@ -15,7 +15,7 @@ _MISSED = 0.2
 
 
 def missed(residence: Residence) -> str:
-    """What to say where the kernel counted a higher peak than all snapshots have; empty where it did not."""
+    """Note on a peak that the kernel counted above that of all snapshots; empty where there is none."""
     largest = residence.largest.resident
     if residence.peak - largest < max(LEAST, _MISSED * residence.peak):
         return ""
@@ -27,7 +27,7 @@ def missed(residence: Residence) -> str:
 
 
 def gone(residence: Residence) -> list[str]:
-    """What was there at the most, where settled memory says little of it."""
+    """Sentence on the peak, where settled memory says little of it."""
     largest = residence.largest
     if largest.resident - residence.settled.resident < max(LEAST, largest.resident * (1 - _KEPT)):
         return []
@@ -39,7 +39,7 @@ def gone(residence: Residence) -> list[str]:
 
 
 def freed(residence: Residence) -> list[str]:
-    """What is there at the end, where much less than what settled."""
+    """Sentence on the memory at the end, where it is much less than what settled."""
     settled, last = residence.settled.resident, residence.last.resident
     if settled - last < max(LEAST, settled * (1 - _KEPT)):
         return []

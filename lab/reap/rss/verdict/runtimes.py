@@ -1,4 +1,4 @@
-"""What is said of memory that a runtime or a thread owns, and what its user may set."""
+"""Sentences on memory that a runtime or a thread owns, and settings for its user."""
 
 from reap.base import units
 from reap.rss.records import NAMES, Taken
@@ -48,7 +48,7 @@ COPIED = "allocate before the fork only what is not written to afterwards, and t
 
 
 def why(name: str) -> str:
-    """Why its owner holds it."""
+    """Reason why the owner of that part holds it."""
     return _WHY[name]
 
 
@@ -58,7 +58,7 @@ def remedies(name: str) -> list[tuple[str, str]]:
 
 
 def stack_sentences(moment: Taken) -> list[str]:
-    """What of the stacks is in use."""
+    """Sentence on how much of the stacks is not in use, if anything."""
     if not moment.below:
         return []
     size = units.size(moment.below)
