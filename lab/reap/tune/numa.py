@@ -10,7 +10,7 @@ _NODES = Path("/sys/devices/system/node/has_memory")
 
 
 def nodes() -> int:
-    """How many nodes have memory; 1 where the kernel does not say."""
+    """Number of nodes that have memory; 1 where the kernel does not say."""
     try:
         said = _NODES.read_text()
     except OSError:

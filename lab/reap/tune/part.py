@@ -1,4 +1,4 @@
-"""What `reap tune` adds to an answer: a search through an allocator's settings."""
+"""Part that `reap tune` adds to an answer: a search through an allocator's settings."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""What a search tries next: pure decisions, so that a search that is resumed goes on as it would have gone.
+"""Choice of what a search tries next: pure decisions, so that a resumed search goes on as it would have gone.
 
 Two quarters and the rest, in the manner of successive halving (K. Jamieson and A. Talwalkar, "Non-stochastic
 Best Arm Identification and Hyperparameter Optimization", AISTATS 2016): all options once; the best again,
@@ -35,12 +35,12 @@ Score = Callable[[str, Objective], float]
 
 
 def part(most: int) -> int:
-    """How many runs each of the search's two parts has; the rest is for the look and the confirmation."""
+    """Number of runs of each of the search's two parts; the rest is for the look and the confirmation."""
     return most // 4
 
 
 def first(options: Sequence[Option], objectives: Sequence[Objective], look: Look, most: int) -> list[Option]:
-    """Those that are tried at all: of use for an objective; what the look speaks for comes first."""
+    """Options that are tried at all: of use for an objective; those that the look speaks for come first."""
     useful = [each for each in options if set(each.may) & set(objectives)]
     ordered = sorted(useful, key=lambda each: -_speaks_for(each, look))
     return ordered[: max(2, part(most) - COPIES)]
@@ -56,14 +56,14 @@ def _speaks_for(option: Option, look: Look) -> float:
 
 
 def rounds(arms: int, runs: int) -> int:
-    """How many rounds of so many arms and the baseline's copies there are in so many runs; one at least."""
+    """Number of rounds of `arms` arms and the baseline's copies in `runs` runs; at least one."""
     return max(1, runs // (arms + COPIES))
 
 
 def confirming(arms: int, runs: int) -> int:
-    """How many rounds of so many arms confirm, at most, in so many runs.
+    """Maximum number of rounds that confirm `arms` arms in `runs` runs.
 
-    A look at one that ends soon after widens its intervals and spares nothing: then the end is the look.
+    An interim look soon before the end widens the intervals and spares nothing: then the end is the look.
     """
     wanted = min(rounds(arms, runs), sequential.MAX_ROUNDS)
     look = sequential.LOOKS[0]
@@ -150,7 +150,7 @@ def choice(
 def finalists(
     chosen: Mapping[Objective, Option], score: Score, unrest: Mapping[Objective, float], left: int
 ) -> dict[Objective, Option]:
-    """Who is confirmed in `left` runs: what is promising, the most first; if nothing is, the first anyway."""
+    """Options to confirm in `left` runs: the most promising first; if none is promising, the first anyway."""
     hopeful = [what for what, option in chosen.items() if promising(score(option.name, what), unrest[what])]
     hopeful = sorted(hopeful, key=lambda what: score(chosen[what].name, what)) or list(chosen)[:1]
     kept: dict[Objective, Option] = {}

@@ -1,4 +1,4 @@
-"""What a search for an allocator's settings found."""
+"""Results of a search for an allocator's settings."""
 
 from reap.allocators.knobs import Objective
 from reap.base.records import Record
@@ -11,7 +11,7 @@ LEAST_GAIN = 0.02
 
 
 class Look(Record):
-    """What the first run showed; it decides the order of the settings."""
+    """Measurements of the first run, which decide the order of the settings."""
 
     cpu: float
     """Seconds."""

@@ -19,7 +19,7 @@ def _compares(metric: Metric, outcomes: Sequence[Outcome]) -> bool:
 
 
 class Rounds:
-    """What was run, as it comes in."""
+    """Runs of a search, as they come in."""
 
     def __init__(self, timeout: float | None, complaint: str, worth: float) -> None:
         self._timeout, self._complaint, self._worth = timeout, complaint, worth
@@ -36,12 +36,12 @@ class Rounds:
 
     @property
     def outputs(self) -> set[str]:
-        """What the baseline's copies said: one digest, if that does not vary."""
+        """Digests of the output of the baseline's copies: one, if that does not vary."""
         return {run.outcome.stdout_digest for run in [*self.baseline.values(), *self.control.values()]}
 
     @property
     def exits(self) -> set[int]:
-        """How they ended."""
+        """Exit statuses of the baseline's copies."""
         return {run.outcome.status for run in [*self.baseline.values(), *self.control.values()]}
 
     def score(self, name: str, metric: str, before: int) -> float:
@@ -58,7 +58,7 @@ class Rounds:
         return plain.fmean(math.log(pair) for pair in pairs)
 
     def unrest(self, metric: str, before: int) -> float:
-        """How far the baseline's copies are from each other in rounds below `before`, as a logarithm."""
+        """Largest difference between the baseline's copies in rounds below `before`, as a logarithm."""
         measure = named(metric)
         rounds = [number for number in self.control if number < before and self._whole(number)]
         if not rounds:
@@ -132,12 +132,12 @@ class Rounds:
         }
 
     def failed(self) -> str:
-        """What went wrong with the program as it is, in words; empty if nothing did."""
+        """Failure of the program as it is, in words; empty if it did not fail."""
         every = [*self.baseline.values(), *self.control.values()]
         return next(filter(None, (failure(run.outcome, self._timeout) for run in every)), "")
 
     def problem(self, name: str) -> str:
-        """Why an option is given up; empty if it is not."""
+        """Reason why an option is given up; empty if it is not."""
         return next(filter(None, map(self._fault, self.of.get(name, {}).values())), "")
 
     def same_exit(self, name: str) -> bool:
@@ -145,9 +145,9 @@ class Rounds:
         return all(run.outcome.status in self.exits for run in self.of.get(name, {}).values())
 
     def same_output(self, name: str) -> bool | None:
-        """Whether it always said the same; None where that varies by itself, or nothing was run.
+        """Compares an option's output with the baseline's; None if that varies by itself, or nothing was run.
 
-        Of a server output is not looked at.
+        Output of a server is not compared.
         """
         own = self.of.get(name, {})
         if len(self.outputs) != 1 or not own or self.outputs == {""}:

@@ -337,7 +337,7 @@ class _Search:
         )
 
     def _before(self, option: Option) -> list[str]:
-        """What is put before the program's command."""
+        """Words that an option puts before the program's command."""
         words = next(
             (each.program.command for each in self._tune.variants if each.name == option.variant), []
         )

@@ -1,4 +1,4 @@
-"""What a search for an allocator's settings is: which settings this version and this machine have."""
+"""Specification of a search for an allocator's settings: those that this version and this machine have."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def specify_search(
     conditions: Conditions = CONDITIONS,
     server: Server | None = None,
 ) -> Spec:
-    """What a search of an allocator's settings is to be; with `server` on one that is loaded.
+    """Specifies a search of an allocator's settings; with `server`, of a server under load.
 
     Without `objectives` they are the usual. Throws what `specify` throws, and ReapError where no setting
     that is known could win.
@@ -137,7 +137,7 @@ def _option(allocator: Allocator, setting: Setting, loader: str) -> tuple[Option
 
 
 def _lacks(needs: str) -> str:
-    """Why a setting does nothing on this machine; empty if it does something."""
+    """Reason why a setting does nothing on this machine; empty if it does something."""
     here = machine.describe()
     if needs == "huge pages" and here.huge_pages != "madvise":
         return "this kernel gives huge pages to all or to none, whatever is asked"

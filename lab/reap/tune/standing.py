@@ -1,4 +1,4 @@
-"""What a confirmation says of a setting, by the rules by which `reap run` and `reap wall` accept one."""
+"""Verdict of a confirmation on a setting, by the rules by which `reap run` and `reap wall` accept one."""
 
 from collections.abc import Mapping
 from typing import Literal

@@ -1,4 +1,4 @@
-"""What a search for an allocator's settings found, on a terminal."""
+"""Results of a search for an allocator's settings, on a terminal."""
 
 from rich import box
 from rich.console import Console

@@ -11,7 +11,7 @@ from reap.tune.records import Tuned
 
 @dataclass(frozen=True)
 class FindingView:
-    """What is known of one objective."""
+    """Finding for one objective, as the page shows it."""
 
     said: str
     wins: bool

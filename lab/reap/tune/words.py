@@ -35,12 +35,12 @@ def _why_not(tuned: Tuned) -> str:
 
 
 def made(tuned: Tuned) -> str:
-    """How its runs were paired."""
+    """Phrase on how the search's runs were paired."""
     return pairings.served(tuned.pairing, tuned.loads) if tuned.load else pairings.paired(tuned.pairing)
 
 
 def look(tuned: Tuned) -> str:
-    """What the first run showed."""
+    """Sentence on the first run."""
     seen = tuned.look
     return (
         f"Unchanged, it takes {units.duration(seen.cpu)} of CPU time, "
@@ -99,14 +99,14 @@ def beside(finding: Finding) -> str:
 
 
 def basis(tuned: Tuned) -> str:
-    """What the findings rest on, in a line."""
+    """Basis of the findings, in a line."""
     if not tuned.rounds:
         return "No setting was confirmed in rounds of its own."
     return f"Confirmed in {units.number(tuned.rounds, 'separate paired round')}; all ratios: --details."
 
 
 def confirmation(tuned: Tuned) -> str:
-    """What the findings are based on."""
+    """Basis of the findings, with their noise and intervals."""
     noise = "; ".join(
         f"{words.metric_name(metric)} {units.ratio_with_interval(tuned.noise[metric].ratio)}"
         for metric in dict.fromkeys([finding.metric for finding in tuned.findings])
@@ -123,12 +123,12 @@ def confirmation(tuned: Tuned) -> str:
 
 
 def load(tuned: Tuned) -> str:
-    """What other programs did to the intervals, and what to do; empty where it does not matter."""
+    """Effect of other programs on the intervals, and what to do; empty where it does not matter."""
     is_open = any(each.is_open for each in tuned.findings)
     noise = next((tuned.noise[each.metric] for each in tuned.findings if each.metric in tuned.noise), None)
     return phrases.busy(tuned.others, noise, WORTH, is_open=is_open)
 
 
 def metrics(tuned: Tuned) -> list[str]:
-    """Those that the trials have, in the order in which they were asked for."""
+    """Metrics that the trials have, in the order in which they were asked for."""
     return list(dict.fromkeys(metric for trial in tuned.trials for metric in trial.scores))
