@@ -1,4 +1,4 @@
-"""What each engine of `reap drag` does, so that its callers need not know which one it is."""
+"""Interface of the engines of `reap drag`, so that its callers need not know which one it is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Engine(Protocol[Seen]):
 
     @property
     def slower(self) -> int:
-        """How many times its timeout a program gets under this engine."""
+        """Factor by which a program's timeout is multiplied under this engine."""
 
     def run(self, launch: Launch, program: Program, folder: Path, say: Say) -> Outcome:
         """Runs the program once; what the engine records is in `folder`, which must exist and be empty.
@@ -32,7 +32,7 @@ class Engine(Protocol[Seen]):
         """
 
     def read(self, folder: Path, program: Program, outcome: Outcome) -> Seen:
-        """What the recordings in `folder` say. Throws ReapError."""
+        """Reads the recordings in `folder`. Throws ReapError."""
 
     def page(self, seen: Seen) -> str:
         """The results as an HTML page."""
@@ -44,7 +44,7 @@ class Engine(Protocol[Seen]):
         """Prints what they mean, on one screen."""
 
     def next_command(self, command: list[str]) -> list[str]:
-        """What shows more of the same program."""
+        """Command that shows more of the same program."""
 
 
 def measure(engine: Engine[Seen], launch: Launch, program: Program, say: Say) -> tuple[Seen, Outcome]:

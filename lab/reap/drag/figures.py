@@ -18,7 +18,7 @@ _THIN = 0.25
 
 @dataclass(frozen=True)
 class _Layer:
-    """What lies on the layers before it."""
+    """Layer of a chart, which lies on those before it."""
 
     label: str
     look: str
@@ -44,7 +44,7 @@ def draw(title: str, level: DragLevel) -> str:
 
 
 def draw_sampled(title: str, process: SampledProcess) -> str:
-    """What was needed, and what was dragged, as samples have it; empty where they do not tell."""
+    """Draws needed and dragged bytes, as samples have them; empty where they do not tell."""
     top = max((point.live for point in process.curve), default=0.0)
     if top <= 0:
         return ""
@@ -59,7 +59,7 @@ def draw_sampled(title: str, process: SampledProcess) -> str:
 
 
 def draw_difference(title: str, level: DragLevel) -> str:
-    """What is dragged alone, on its own scale; empty where the drawing of all of it shows that well."""
+    """Draws dragged bytes alone, on their own scale; empty where the drawing of all of it shows them well."""
     layers = _dragged(level)
     top = max((sum(each) for each in zip(*(layer.heights for layer in layers), strict=True)), default=0.0)
     if top <= 0 or top >= _THIN * level.peak:
@@ -68,7 +68,7 @@ def draw_difference(title: str, level: DragLevel) -> str:
 
 
 def _dragged(level: DragLevel) -> list[_Layer]:
-    """What the sites drag that drag most, each a layer, and the others together."""
+    """Layers of the sites that drag most, one each, and one of the others together."""
     drawn: list[tuple[DragSite, list[float]]] = [
         (site, site.dragged) for site in level.sites if site.dragged is not None
     ][: len(_OPACITIES)]

@@ -17,7 +17,7 @@ KEPT = "drag.json"
 
 
 def kept(folder: Folder) -> DragProfile | None:
-    """What was measured in that experiment before; None for nothing. Throws ReapError if it is damaged."""
+    """Drag measured in that experiment before; None for nothing. Throws ReapError if the file is damaged."""
     file = folder.path / KEPT
     return read_back(
         file, DragProfile, f"remove it, and add --drag to measure it again: rm {shlex.quote(str(file))}"
@@ -25,7 +25,7 @@ def kept(folder: Folder) -> DragProfile | None:
 
 
 def once(folder: Folder, say: Say) -> DragProfile:
-    """That of an experiment's program, as its baseline is run; what is kept in `folder` is not run again.
+    """Drag of an experiment's program, run as its baseline; what is kept in `folder` is not run again.
 
     Throws ReapError, too, where the program does not end in twenty times its time.
     """

@@ -41,7 +41,7 @@ def profile(
 
 
 def process(drag: native.Drag) -> DragProcess:
-    """What one process allocated, and dragged."""
+    """Allocations of one process, and their drag."""
     header = drag.header()
     chains: dict[int, list[Frame]] = {}
     early = drag.before_free() if header.released else None

@@ -23,7 +23,7 @@ DEPTH = 12
 
 
 class _SeesAccesses:
-    """What both make of their recordings."""
+    """Reports that both engines make of their recordings."""
 
     def page(self, seen: DragProfile) -> str:
         """The results as an HTML page."""
@@ -63,7 +63,7 @@ class Exact(_SeesAccesses):
         return drag.run(launch, engine, folder, depth=self.depth, keep_malloc=keep_malloc)
 
     def read(self, folder: Path, program: Program, outcome: Outcome) -> DragProfile:
-        """What the recordings say, with the complaints of Valgrind as notes. Throws ReapError."""
+        """Reads the recordings, with the complaints of Valgrind as notes. Throws ReapError."""
         complaints = drag.complaints(folder)
         notes = [*drag.notes(program, outcome), *complaints]
         return _profile(folder, program, outcome, "exact", notes, complaints)
@@ -80,7 +80,7 @@ class Recompiled(_SeesAccesses):
         return recompiled.run(launch, folder)
 
     def read(self, folder: Path, program: Program, outcome: Outcome) -> DragProfile:
-        """What the recordings say. Throws ReapError."""
+        """Reads the recordings. Throws ReapError."""
         return _profile(folder, program, outcome, "recompiled", drag.unseen(program), [])
 
 

@@ -56,7 +56,7 @@ def run(launch: Launch, engine: Path, folder: Path, *, depth: int, keep_malloc: 
 
 
 def unseen(program: Program) -> list[str]:
-    """What no engine sees of it, whichever it is."""
+    """Notes on what no engine sees of the program."""
     said = list(program.notes)
     python = Path(program.image).name.startswith("python")
     if python and os.environ.get("PYTHONMALLOC", "").partition("_")[0] != "malloc":
@@ -68,7 +68,7 @@ def unseen(program: Program) -> list[str]:
 
 
 def notes(program: Program, outcome: Outcome) -> list[str]:
-    """What a reader must know of such a run."""
+    """Notes on such a run that a reader must know."""
     said = unseen(program)
     if program.keeps_malloc:
         said.append(
@@ -94,7 +94,7 @@ def require(program: Program) -> None:
 
 
 def complaints(folder: Path) -> list[str]:
-    """What Valgrind and the engine had to say, a line each; most runs have none."""
+    """Messages of Valgrind and the engine, a line each; most runs have none."""
     said: list[str] = []
     for path in sorted(path for path in folder.glob(_LOGS) if not path.is_symlink()):
         for line in path.read_text(errors="replace").splitlines():

@@ -1,4 +1,4 @@
-"""What `reap drag` adds to an answer: the drag of a program's objects."""
+"""Part that `reap drag` adds to an answer: the drag of a program's objects."""
 
 from typing import ClassVar, Self
 
@@ -14,7 +14,7 @@ _DRAWN = 3
 
 
 class DragPart(Part, frozen=True, kw_only=True):
-    """What it costs a program not to free at once."""
+    """Cost to a program of not freeing at once."""
 
     QUESTION: ClassVar[str] = "How much memory does this program hold after its last use?"
 

@@ -56,7 +56,7 @@ def run(launch: Launch, folder: Path) -> Outcome:
 
 
 def compiler(language: str) -> list[str]:
-    """What compiles, in words: REAP_CC or REAP_CXX (`ccache gcc`), gcc or g++ if they are not set.
+    """Compiler's command, in words: REAP_CC or REAP_CXX (`ccache gcc`), gcc or g++ if they are not set.
 
     Throws ReapError where a quotation in them does not end.
     """
@@ -99,7 +99,7 @@ def linked() -> list[str]:
 
 
 def commands(compiler: Sequence[str], words: Sequence[str], place: Path) -> list[list[str]]:
-    """What to run in the compiler's stead, one after another; objects in between are made in `place`.
+    """Commands to run in the compiler's stead, in order; objects in between are made in `place`.
 
     A command that compiles and links is taken apart: the options of the two exclude each other. Throws
     ReapError for a command with `-x`, where which words are sources cannot be seen.
@@ -164,7 +164,7 @@ def _compiling(words: Sequence[str]) -> list[str]:
 
 
 def _dependencies(words: Sequence[str], source: str) -> list[str]:
-    """Where -MD writes and of what: as without us, of what the command makes, and not of our object."""
+    """Options that keep the file of -MD where it is without us, and its target what the command makes."""
     if not {"-MD", "-MMD"} & set(words):
         return []
     output = next((name for option, name in pairwise(words) if option == "-o"), None)

@@ -1,4 +1,4 @@
-"""What a drag recording says, as results. Sizes in bytes; time is bytes allocated so far.
+"""Results of a drag recording. Sizes in bytes; time is bytes allocated so far.
 
 An object takes part in every step from its allocation to its free, and is needed in every step from its
 allocation to its last access; a step lasts as many bytes as it allocates. Accesses in the step in which an
@@ -32,7 +32,7 @@ class DragPoint(Record):
 
 
 class DragSite(Record):
-    """Where objects come from, and what they drag."""
+    """Allocation site, and what its objects drag."""
 
     function: str
     location: str

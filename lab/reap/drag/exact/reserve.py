@@ -1,4 +1,4 @@
-"""What a language's runtime sets aside before a program begins, left out of the program's drag.
+"""Leaves out of a program's drag what a language's runtime sets aside before the program begins.
 
 As it is loaded libstdc++ allocates about 72 KB for exceptions that find no memory, and looks at them no more.
 No C++ program can free them, and in one of small objects they would be most of what it drags.

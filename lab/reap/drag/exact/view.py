@@ -1,4 +1,4 @@
-"""What pages show of drag, as plain strings: figures are formatted here, the template places them."""
+"""Drag as pages show it, in plain strings: figures are formatted here, the template places them."""
 
 from dataclasses import dataclass, field
 
@@ -78,7 +78,7 @@ class DragView:
 
 
 def view(profile: DragProfile) -> DragView:
-    """What there is of it: the processes that allocated most in full, many in the overview."""
+    """View of a profile: in full the processes that allocated most, in the overview many."""
     held = profile.processes
     rows = [[process_title(each), *peak_rows(each.levels)[0][1:]] for each in held[:_MOST_ROWS]]
     return DragView(

@@ -21,7 +21,7 @@ _ENDS = {"exited": "", "exec": ", until it became another program", "killed": ",
 
 
 def process_title(process: DragProcess) -> str:
-    """Which process, and how it began and ended."""
+    """Name of a process, how it began and ended, and what it allocated."""
     name = printable(shortened(shlex.join(process.command) or "a process", 70))
     forked = ", forked" if process.forked else ""
     total = process.levels[0].total
@@ -42,7 +42,7 @@ def drawn(levels: list[DragLevel]) -> list[tuple[DragLevel, str]]:
 
 
 def verdict(process: DragProcess) -> str:
-    """What the process holds at its peak and would hold if it freed each object after its last use."""
+    """Peak of the process, and what it would be if each object were freed after its last use."""
     level = process.levels[0]
     needed = [level.needed_peak]
     if level.before_free and _differs(level, level.before_free):
@@ -132,7 +132,7 @@ def unused_rows(level: DragLevel, width: int = _WIDTH) -> list[tuple[str, str]]:
 
 
 def tally_words(tally: Tally) -> str:
-    """How many objects, and their bytes."""
+    """Number of objects, and their bytes."""
     if not tally.objects:
         return "none"
     many = "object" if tally.objects == 1 else "objects"

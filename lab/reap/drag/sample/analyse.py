@@ -48,7 +48,7 @@ def profile(
     status: int,
     notes: Sequence[str] = (),
 ) -> SampledDrag:
-    """What the files of a run say, by process; `frames` names the frames of a sample's stack."""
+    """Drag by process, from the files of a run; `frames` names the frames of a sample's stack."""
     processes = [process(each, frames) for each in files if each.clock > 0]
     return SampledDrag(
         command=command,
@@ -60,7 +60,7 @@ def profile(
 
 
 def process(file: DragSamples, frames: Frames | None = None) -> SampledProcess:
-    """What one file says; of sites where `frames` names their frames. Costs a sort of its samples."""
+    """Drag of one file; by sites, too, where `frames` names their frames. Costs a sort of its samples."""
     drawn = [Drawn(each, file.clock) for each in file.samples]
     live = sum(each.live for each in drawn)
     needed = sum(each.needed for each in drawn)
@@ -88,7 +88,7 @@ def process(file: DragSamples, frames: Frames | None = None) -> SampledProcess:
 
 
 def _more(file: DragSamples, estimate: Estimate) -> list[str]:
-    """How many more samples it takes for an interval of a tenth."""
+    """Advice on how many more samples a 95 % CI of 10 % to each side takes; none where it is that narrow."""
     reach = estimate.high / estimate.value - 1
     if reach <= _ENOUGH:
         return []

@@ -32,7 +32,7 @@ class Sample:
         return sampling.run(launch, folder, period=self.period)
 
     def read(self, folder: Path, program: Program, outcome: Outcome) -> SampledDrag:
-        """What the samples of each process say. Throws ReapError."""
+        """Reads the samples of each process. Throws ReapError."""
         paths = sorted(path for path in folder.glob(sampling.FILES) if not path.is_symlink())
         files = [read(path) for path in paths]
         return profile(files, program.command, frames, status=outcome.status, notes=unseen(program))

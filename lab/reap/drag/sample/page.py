@@ -1,4 +1,4 @@
-"""What samples say of drag as one HTML page that needs nothing else and runs nothing."""
+"""Renders sampled drag as one HTML page that needs nothing else and runs nothing."""
 
 import shlex
 from dataclasses import dataclass

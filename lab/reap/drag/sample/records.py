@@ -1,4 +1,4 @@
-"""What samples say of drag, as results. Time is bytes allocated so far."""
+"""Results of sampled drag. Time is bytes allocated so far."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from reap.base.records import Estimate, Record
 
 
 class SampledSite(Record):
-    """Where sampled objects come from, and what the objects that they represent drag."""
+    """Allocation site of sampled objects, and what the objects that they represent drag."""
 
     function: str
     location: str

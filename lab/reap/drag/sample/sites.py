@@ -1,4 +1,4 @@
-"""Where dragged bytes come from, by samples.
+"""Sites that dragged bytes come from, by samples.
 
 A site's share of all that is dragged is a ratio of two sums over the samples, whose variance is that of
 `drag_sample`; the samples of other sites have a part in it, since they are in the sum below. What strata save
@@ -39,7 +39,7 @@ def sites(drawn: list[Drawn], frames: Callable[[tuple[int, ...]], list[Frame]]) 
 
 
 class _Part:
-    """What one sample has in the sums."""
+    """Terms of one sample in the sums."""
 
     def __init__(self, each: Drawn) -> None:
         self.stack = each.stack

@@ -1,4 +1,4 @@
-"""What samples say of drag, as text."""
+"""Report on sampled drag, as text."""
 
 import shlex
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What one sample of drag stands for, and how far that may be off."""
+"""Weight of one sample of drag, and how far that may be off."""
 
 from scipy.special import stdtrit
 
@@ -40,5 +40,5 @@ def _variance_of_used(sample: DragSample) -> float:
 
 
 def quantile(freedom: float) -> float:
-    """How many standard errors a 95 % CI reaches to each side: Student's t."""
+    """Number of standard errors that a 95 % CI reaches to each side: Student's t."""
     return float(stdtrit(min(freedom, 1e6), 0.975))

@@ -1,4 +1,4 @@
-"""What samples say of drag in words and rows, the same on a terminal and on the page."""
+"""Words and rows on sampled drag, the same on a terminal and on the page."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def process_row(process: SampledProcess) -> list[str]:
 
 
 def process_notes(process: SampledProcess) -> list[str]:
-    """What must be known of a process."""
+    """Notes on a process that a reader must know."""
     said = list(process.notes)
     if process.few and process.drag is not None:
         said.append(
@@ -53,7 +53,7 @@ def _share(share: Estimate) -> str:
 
 
 def verdict(held: list[SampledProcess]) -> list[str]:
-    """What the process that allocated most drags, as a sentence with its interval."""
+    """Drag of the process that allocated most, in a sentence with its interval."""
     if not held:
         return ["No process of it allocated anything."]
     first = held[0]
