@@ -1,4 +1,4 @@
-"""What the command line and the budget file ask for together."""
+"""Combines the requests of the command line and of the budget file."""
 
 import os
 from collections.abc import Mapping

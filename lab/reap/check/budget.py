@@ -24,7 +24,7 @@ class Budget(Record, forbid_unknown_fields=True, rename="kebab"):
 
 
 def read_budget(path: Path) -> Budget:
-    """What a budget file says. Throws ReapError."""
+    """Reads a budget file. Throws ReapError."""
     try:
         found = msgspec.toml.decode(path.read_bytes(), type=Budget)
     except OSError as error:
@@ -45,7 +45,7 @@ def read_budget(path: Path) -> Budget:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """What `write_baseline` wrote. Throws ReapError."""
+    """Reads what `write_baseline` wrote. Throws ReapError."""
     hint = "make it again: add --update"
     found = read_back(path, Baseline, hint)
     if found is None:

@@ -233,7 +233,7 @@ def _write(asked: "Asked", result: "Check", path: Path) -> None:
 
 
 def _recorded(path: Path) -> list[Any]:
-    """What `reap show` has on its page, of the last run: where it allocates."""
+    """Parts of the page of `reap show`, for the last run: where it allocates."""
     from reap.recording.analyse.profile import profile
     from reap.recording.naming import as_started
     from reap.recording.read import read

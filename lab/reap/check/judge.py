@@ -1,4 +1,4 @@
-"""Whether a figure is more than its limit.
+"""Judges whether a figure is more than its limit.
 
 A limit is exceeded only if every run exceeds it. A program that exceeds it in a share p of its runs therefore
 fails a check of N runs with the probability p to the power of N: of 10 runs less than once in 1,000 times if
@@ -104,7 +104,7 @@ def to_accept(runs: Sequence[Measured]) -> list[str]:
 def notes(
     runs: Sequence[Measured], limits: Sequence[Limit], baseline: Baseline | None, depth: str
 ) -> list[str]:
-    """What a reader must know, the gravest first."""
+    """Notes that a reader must know, the gravest first."""
     last = runs[-1]
     said = list(last.notes)
     if depth == "triage" and any(not last.figures[each.figure].exact for each in limits):

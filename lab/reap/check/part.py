@@ -1,4 +1,4 @@
-"""What `reap check` adds to an answer: the limits, and what they came to."""
+"""Part that `reap check` adds to an answer: the limits, and what they came to."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from reap.check.view import view
 
 
 class CheckPart(Part, frozen=True, kw_only=True):
-    """Whether a program is within its budget."""
+    """Verdict on whether a program is within its budget."""
 
     QUESTION: ClassVar[str] = "Is this program within its budget?"
 

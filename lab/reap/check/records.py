@@ -1,4 +1,4 @@
-"""What `reap check` is asked for and what it finds. Bytes and counts."""
+"""Requests to `reap check`, and its results. Bytes and counts."""
 
 from typing import Literal, get_args
 
@@ -45,7 +45,7 @@ class Place(Record):
 
 
 class Suppressed(Record):
-    """What one suppression leaves out of live-at-exit."""
+    """Bytes that one suppression leaves out of live-at-exit."""
 
     pattern: str
     """A glob of function names; of what the C and C++ runtime libraries keep, which."""
@@ -115,12 +115,12 @@ class Check(Record):
 
     @property
     def unmeasured(self) -> list[Judged]:
-        """Those that cannot be judged, as not all was recorded."""
+        """Limits that cannot be judged, as not all was recorded."""
         return [each for each in self.judged if each.verdict == "not measured"]
 
     @property
     def exceeded(self) -> list[Judged]:
-        """Those that fail the check."""
+        """Limits that fail the check."""
         return [each for each in self.judged if each.verdict == "exceeded"]
 
 

@@ -1,4 +1,4 @@
-"""What is said of a check, the same on a terminal, in JUnit, in annotations and on the page."""
+"""Words on a check, the same on a terminal, in JUnit, in annotations and on the page."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ def amount(figure: Figure, value: float) -> str:
 
 
 def measured(figure: Figure, held: Estimate) -> str:
-    """The same of what was measured; an estimate with its interval."""
+    """Amount that was measured; an estimate with its interval."""
     if held.exact:
         return amount(figure, held.value)
     return f"~{amount(figure, held.value)} ({amount(figure, held.low)} to {amount(figure, held.high)})"
@@ -46,7 +46,7 @@ def name(limit: Limit) -> str:
 
 
 def found(held: Judged) -> str:
-    """What the verdict is of: `peak 238 MiB, limit 191 MiB (200 MB)`."""
+    """Figure and limit of a verdict: `peak 238 MiB, limit 191 MiB (200 MB)`."""
     figure = held.limit.figure
     runs = len(held.values)
     value = measured(figure, held.lowest)
@@ -78,7 +78,7 @@ def source(file: str) -> str:
 
 
 def advice(held: Check) -> str:
-    """What to do about what was not recorded; empty where nothing has to be done."""
+    """Advice on what was not recorded; empty where nothing has to be done."""
     if not held.missing:
         return ""
     if not held.to_accept:

@@ -64,7 +64,7 @@ def _not_seen(each: UnrecordedAllocator) -> str:
 
 
 def _phases(found: dict[str, PerRequest]) -> list[Place]:
-    """Those with the largest request."""
+    """Phases with the largest request."""
     order = sorted(found, key=lambda phase: -found[phase].max)
     return [
         Place(function=phase or "no phase", module="phase", file="", line=0, value=found[phase].max)

@@ -1,4 +1,4 @@
-"""What was never freed, without what is known and without what the runtime libraries keep."""
+"""Memory that was never freed, without what is known and without what the runtime libraries keep."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ LOADING = "loading and initialising libraries"
 
 
 class Live:
-    """Which stacks' blocks do not count as live at exit."""
+    """Stacks whose blocks do not count as live at exit."""
 
     def __init__(self, stacks: Stacks, suppress: Sequence[str]) -> None:
         self._stacks = stacks

@@ -1,4 +1,4 @@
-"""What a part of a recorded process allocates: between two calls of malloc that fail, of known sizes."""
+"""Allocations of a part of a recorded process: between two calls of malloc that fail, of known sizes."""
 
 from __future__ import annotations  # numpy's types are for the checker
 
@@ -78,7 +78,7 @@ _ALLOCATION, _FREE, _FAILURE = range(3)
 
 
 def figures(events: dict[str, NDArray[Any]]) -> dict[str, float]:
-    """The same of the events of one process, in the order of time."""
+    """Figures of the events of one process, given in the order of time."""
     import numpy as np
 
     made = events["kind"] == _ALLOCATION

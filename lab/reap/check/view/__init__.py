@@ -1,4 +1,4 @@
-"""What the page shows of a check, as plain strings, and the files for CI, one here for each."""
+"""Check as its page shows it, in plain strings, and the files for CI, a module here for each."""
 
 from dataclasses import dataclass
 
