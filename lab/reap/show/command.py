@@ -137,7 +137,7 @@ def _show_foreign(
 
 
 def _again(file: Path, command: list[str]) -> list[str]:
-    """What names the recorded program on another command line; a server with the load that it was given."""
+    """Words for another command line to name the recorded program; a server with the load it was given."""
     from reap.experiment.folder import spec_beside
 
     spec = spec_beside(file)

@@ -1,4 +1,4 @@
-"""Which figures the page has, and what each says in words to those who do not see it."""
+"""Figures that the page has, and what each says in words to those who do not see it."""
 
 from reap.base import units
 from reap.draw.figure import Figure

@@ -1,4 +1,4 @@
-"""What `reap show` adds to an answer: a profile."""
+"""Parts that `reap show` adds to an answer: profile, flame graph and source."""
 
 from typing import ClassVar, Self
 
@@ -15,7 +15,7 @@ from reap.show.view import flame_view, source_view, view
 
 
 class ProfilePart(Part, frozen=True, kw_only=True):
-    """What a program allocates, from one recorded run."""
+    """Allocations of a program, from one recorded run."""
 
     QUESTION: ClassVar[str] = "What does this program allocate, and where?"
 
@@ -36,7 +36,7 @@ class ProfilePart(Part, frozen=True, kw_only=True):
 
 
 class FlamePart(Part, frozen=True, kw_only=True):
-    """Which whole stacks allocate."""
+    """Whole stacks that allocate."""
 
     flame: Flame
 
@@ -53,7 +53,7 @@ class FlamePart(Part, frozen=True, kw_only=True):
 
 
 class SourcePart(Part, frozen=True, kw_only=True):
-    """Which lines of the source allocate."""
+    """Lines of the source that allocate."""
 
     source: list[Excerpt]
     """The functions with the most bytes whose source was found; those with most first."""

@@ -1,10 +1,10 @@
-"""What `reap show` keeps of the stacks of a recording."""
+"""Stacks of a recording, as `reap show` keeps them."""
 
 from reap.base.records import Record
 
 
 class Slices(Record):
-    """What the boxes of a flame graph allocated over time and by thread. A row is a box and a thread."""
+    """Allocations of the boxes of a flame graph, over time and by thread. A row is a box and a thread."""
 
     seconds: float
     """How long a slice is; the first begins with the recording."""

@@ -1,4 +1,4 @@
-"""What the page shows of a profile, as plain strings; the template places them."""
+"""Profile as the page shows it, in plain strings; the template places them."""
 
 import math
 from collections.abc import Callable

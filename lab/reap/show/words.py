@@ -92,7 +92,7 @@ def linked_profile(profile: Profile) -> Profile | None:
 
 
 def coverage_rows(profile: Profile) -> list[tuple[str, str]]:
-    """How much of the program was recorded, in one row; none of a recording from outside."""
+    """Share of the program that was recorded, in one row; none of a recording from outside."""
     return [("Coverage", sentence(profile.coverage))] if profile.coverage else []
 
 
@@ -117,7 +117,7 @@ def share_text(profile: Profile) -> str:
 
 
 def caller_lines(site: Site) -> list[str]:
-    """Who called a site, a line each in a tree, with shares of what the site allocates."""
+    """Callers of a site, a line each in a tree, with shares of what the site allocates."""
     drawn = branches([caller.depth for caller in site.callers])
     return [f"{branch} {_caller(caller, site)}" for branch, caller in zip(drawn, site.callers, strict=True)]
 
@@ -171,7 +171,7 @@ REQUEST_COLUMNS = ("mean", "P50", "P99", "max")
 
 
 def request_rows(profile: Profile) -> list[list[str]]:
-    """What marked requests allocate: a row for blocks and one for bytes, of all and of each phase."""
+    """Allocations of marked requests: a row for blocks and one for bytes, of all and of each phase."""
     marked = profile.requests
     if marked is None:
         return []

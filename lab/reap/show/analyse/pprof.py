@@ -24,7 +24,7 @@ _Message = dict[int, list[_Value]]
 
 
 class BadProfileError(Exception):
-    """What is wrong with a file, as the end of a sentence about it."""
+    """Problem with a file, as the end of a sentence about it."""
 
 
 def is_profile(head: bytes, name: str) -> bool:

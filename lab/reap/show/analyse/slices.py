@@ -1,6 +1,6 @@
-"""What the boxes of a flame graph allocated over time and by thread.
+"""Allocations of the boxes of a flame graph, over time and by thread.
 
-As columns of what is not zero, so that memory follows what happened and not boxes times threads times slices.
+Columns keep what is not zero, so that memory follows what happened and not boxes times threads times slices.
 """
 
 import itertools
@@ -185,7 +185,7 @@ def _levels(at: list[int], values: list[int], count: int) -> list[int]:
 
 
 def unpacked(held: Slices) -> Sliced:
-    """What `packed` was given, up to rounding."""
+    """Inverse of `packed`, up to rounding."""
     columns = {measure: _column(held, measure) for measure in MEASURES}
     rows = np.concatenate([row for row, _, _ in columns.values()])
     at = np.concatenate([at for _, at, _ in columns.values()])

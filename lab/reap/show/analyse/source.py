@@ -1,4 +1,4 @@
-"""What each line of the source allocates, where the source is on this machine as it was compiled."""
+"""Allocations of each line of the source, where the source is on this machine as it was compiled."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
