@@ -1,4 +1,4 @@
-"""Whether a growth is more than was allowed, and what a reader must know of a comparison."""
+"""Verdict on whether a growth is more than was allowed, and notes that a reader of a comparison must know."""
 
 import math
 import re
@@ -52,7 +52,7 @@ def _unclear(text: str, why: str) -> ReapError:
 
 
 def judged(allowed: Allowed, change: Change) -> Budget:
-    """Whether a measure grew by more. Estimates exceed only if an interval of 99.9 % is above the limit."""
+    """Judges a measure's growth. Estimates exceed only if an interval of 99.9 % is above the limit."""
     limit = allowed.amount * change.before.value if allowed.share else allowed.amount
     # What the limit is a share of is an estimate, too: the growth beyond it has the interval of both.
     factor = 1 + allowed.amount if allowed.share else 1.0
@@ -79,7 +79,7 @@ def require_complete(*sides: Recorded) -> None:
 
 
 def limits(before: Recorded, after: Recorded, notes: tuple[list[str], list[str]]) -> list[str]:
-    """What a reader must know, the gravest first. `notes` are those of each recording by itself."""
+    """Notes that a reader must know, the gravest first. `notes` are those of each recording by itself."""
     said = []
     if before.program != after.program:
         said.append(

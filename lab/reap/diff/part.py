@@ -1,4 +1,4 @@
-"""What `reap diff` adds to an answer: a difference."""
+"""Part that `reap diff` adds to an answer: a difference."""
 
 from typing import ClassVar, Self
 
@@ -16,7 +16,7 @@ _BOXES = 5
 
 
 class DifferencePart(Part, frozen=True, kw_only=True):
-    """What differs between two recordings."""
+    """Differences between two recordings."""
 
     QUESTION: ClassVar[str] = "What does this program allocate more, or less, than before?"
 
@@ -53,7 +53,7 @@ class DifferencePart(Part, frozen=True, kw_only=True):
 
 
 class ResultsPart(Part, frozen=True, kw_only=True):
-    """What differs between two reports."""
+    """Differences between two reports."""
 
     QUESTION: ClassVar[str] = "What has changed since the report before?"
 

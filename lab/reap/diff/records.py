@@ -1,4 +1,4 @@
-"""What `reap diff` finds. Bytes and counts; a change is what the second recording has more."""
+"""Results of `reap diff`. Bytes and counts; a change is what the second recording has more."""
 
 from typing import Literal
 
@@ -85,7 +85,7 @@ class ChangedFigure(Record):
 
 
 class ChangedResults(Record):
-    """What differs between two reports: comparisons, or whatever else `--json` wrote."""
+    """Differences between two reports: comparisons, or whatever else `--json` wrote."""
 
     before: str
     after: str

@@ -1,4 +1,4 @@
-"""What the page shows of a difference, as plain strings; the templates place them."""
+"""Difference as the page shows it, in plain strings; the templates place them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What differs between two recordings: totals, functions, stacks, and a flame graph of both."""
+"""Differences between two recordings: totals, functions, stacks, and a flame graph of both."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MOST_PLACES = 100
 
 
 def change(before: Estimate, after: Estimate) -> Change:
-    """How a measure changed, and whether that is more than sampling explains."""
+    """Change of a measure, and whether that is more than sampling explains."""
     found = difference(before, after)
     if found.exact:
         verdict = "grew" if found.value > 0 else "shrank" if found.value < 0 else "same"
@@ -78,7 +78,7 @@ def functions(joined: Joined, by: Measure) -> list[ChangedPlace]:
 
 
 def stacks(joined: Joined, by: Measure) -> list[ChangedPlace]:
-    """The same of whole stacks."""
+    """Stacks that allocate more or less than before; the largest change first."""
     whole = ((node, joined.stack(node)) for node in _allocating(joined))
     return _places(joined, [(joined.teller(stack), [node], stack) for node, stack in whole if stack], by)
 

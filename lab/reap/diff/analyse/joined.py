@@ -55,7 +55,7 @@ class Stacks:
 
 @dataclass(frozen=True)
 class Name:
-    """What a frame is matched by."""
+    """Key by which a frame is matched."""
 
     function: str
     module: str
@@ -141,7 +141,7 @@ def _add_samples(
 
 
 def name_of(frame: Frame, *, process: bool, program: str, called: str) -> Name:
-    """What a frame is matched by. The executable `program` goes by the name `called`, whatever its own."""
+    """Key to match a frame by. The executable `program` goes by the name `called`, whatever its own."""
     path, _, function = frame[:3]
     module = called if path and path == program else base_name(path)
     if process:

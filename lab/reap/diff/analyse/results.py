@@ -1,4 +1,4 @@
-"""What differs between two reports of `--json`: figures of recordings, and ratios of comparisons."""
+"""Differences between two reports of `--json`: figures of recordings, and ratios of comparisons."""
 
 import math
 from collections.abc import Iterator
