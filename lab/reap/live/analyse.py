@@ -11,7 +11,7 @@ Place = tuple[str, str, str]
 
 
 def rate(now: float, before: float, seconds: float) -> float:
-    """How much more there is, per second; 0 where no time has passed."""
+    """Increase per second; 0 where no time has passed."""
     return max(0.0, now - before) / seconds if seconds > 0 else 0.0
 
 
@@ -30,18 +30,18 @@ def sites(stacks: Iterable[Stack], place: Callable[[int, int], Place], seconds: 
 
 
 def by_live(found: Iterable[SiteNow], most: int) -> list[SiteNow]:
-    """Those with most bytes in use."""
+    """Sites with most bytes in use."""
     kept = [site for site in found if site.live_bytes >= 1]
     return sorted(kept, key=lambda site: (-site.live_bytes, site.function, site.location))[:most]
 
 
 def by_bytes(found: Iterable[SiteNow], most: int) -> list[SiteNow]:
-    """Those with most bytes allocated."""
+    """Sites with most bytes allocated."""
     kept = [site for site in found if site.bytes > 0]
     return sorted(kept, key=lambda site: (-site.bytes, site.function, site.location))[:most]
 
 
 def by_rate(found: Iterable[SiteNow], most: int) -> list[SiteNow]:
-    """Those with most allocations."""
+    """Sites with most allocations."""
     kept = [site for site in found if site.allocations > 0]
     return sorted(kept, key=lambda site: (-site.allocations, site.function, site.location))[:most]

@@ -289,7 +289,7 @@ def _print_lines(
 
 
 def _say_last(watched: "Watched") -> None:
-    """What the whole recording came to."""
+    """Prints the totals of the whole recording."""
     from reap.live import words
 
     last = watched.look(ended=True)
@@ -300,7 +300,7 @@ def _say_last(watched: "Watched") -> None:
 
 
 def _kept(outcome: "Callable[[], Outcome]") -> "Outcome":
-    """What came of the program also where its recording is lost, which is said."""
+    """Outcome of the program, also where its recording is lost, which is reported."""
     from reap.recording.record import LostError
 
     try:

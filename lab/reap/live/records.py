@@ -1,4 +1,4 @@
-"""What a recording says at one moment of its making."""
+"""State of a recording at one moment of its making."""
 
 from typing import Literal
 

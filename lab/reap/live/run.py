@@ -49,7 +49,7 @@ class Watched:
         self._measured = (0, time.monotonic())
 
     def look(self, *, ended: bool = False) -> Moment:
-        """What is new since the last look. `ended`: nothing more is written.
+        """Reads what is new since the last look. `ended`: nothing more is written.
 
         Reads at most about `MOST_EVENTS` events; where more are waiting, the moment is `behind`. Throws
         ReapError where the file was cut short or written over.
@@ -96,7 +96,7 @@ class Watched:
         return self._last
 
     def _again(self, last: Moment, now: native.Now, *, over: bool, behind: bool) -> Moment:
-        """The same moment, as nothing was told since."""
+        """Repeats the last moment, as nothing was reported since."""
         return replace(
             last,
             seconds=now.seconds,
@@ -180,7 +180,7 @@ class Attached:
         return self._watching.done()
 
     def outcome(self) -> native.AttachOutcome:
-        """What came of it, when it has ended. Throws what `attach.attach` throws."""
+        """Outcome of the attachment, when it has ended. Throws what `attach.attach` throws."""
         return self._watching.result()
 
     def _stop(self) -> None:
@@ -189,7 +189,7 @@ class Attached:
 
 
 class Output:
-    """What a program writes while the view has the terminal: files, shown in part, printed after it."""
+    """Output of a program while the view has the terminal: files, shown in part, printed after it."""
 
     def __init__(self, folder: Path) -> None:
         self._files = [folder / "stdout", folder / "stderr"]
@@ -265,7 +265,7 @@ class Running:
         self._thread.join(seconds)
 
     def outcome(self) -> Outcome:
-        """What came of it when it has ended. Throws what `record` threw."""
+        """Outcome of the program, when it has ended. Throws what `record` threw."""
         self._thread.join()
         if self._error is not None:
             raise self._error

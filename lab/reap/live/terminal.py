@@ -177,7 +177,7 @@ class View(App[None]):
             self.query_one("#head", Static).update(_head(self.moment, self._paused))
 
     def action_interrupt(self) -> None:
-        """What Ctrl-C means to the program; without one, that the view is to be closed."""
+        """Sends SIGINT to the program, as Ctrl-C does; closes the view if there is none to send it to."""
         if self._send is None:
             self.exit()
         else:

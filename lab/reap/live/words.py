@@ -36,7 +36,7 @@ def live(moment: Moment, value: float) -> str:
 
 
 def method(moment: Moment) -> str:
-    """How what is shown is known."""
+    """Method by which the figures shown are known."""
     if moment.depth == "full":
         return "every event, exact"
     if moment.depth == "attached":
@@ -85,7 +85,7 @@ def line(moment: Moment) -> str:
 
 
 def summary(moment: Moment) -> list[str]:
-    """What is said when the watching ends."""
+    """Summary for the end of the watching."""
     done = (
         f"{units.duration(moment.seconds)}: {units.number(moment.allocations, 'allocation')}, "
         f"{units.size(moment.bytes)}, {units.number(moment.frees, 'free')}"
