@@ -1,4 +1,4 @@
-"""What thousands of recordings say together: totals by service, version, host and site.
+"""Totals of thousands of recordings together, by service, version, host and site.
 
-It reads the rows that `reap export --to fleet` writes, never the recordings themselves.
+Reads the rows that `reap export --to fleet` writes, never the recordings themselves.
 """

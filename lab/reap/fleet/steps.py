@@ -1,4 +1,4 @@
-"""What `reap fleet` puts together: reading, the answer, its files and the next command."""
+"""Steps of `reap fleet`: reading, the answer, its files and the next command."""
 
 import contextlib
 import sys

@@ -16,7 +16,7 @@ CHANGES = ("before", "after", "change [95 % CI]", "")
 
 
 def provenance(fleet: Fleet) -> str:
-    """What the figures are from."""
+    """Source of the figures, in a line."""
     of = f"{units.many(fleet.recordings, 'recording')} of {units.many(fleet.hosts, 'host')}"
     said = [
         f"{of} in {units.many(fleet.files, 'file')}",
@@ -28,7 +28,7 @@ def provenance(fleet: Fleet) -> str:
 
 
 def notes(fleet: Fleet) -> list[str]:
-    """What a reader must know."""
+    """Notes that a reader must know."""
     said = []
     if fleet.skipped:
         said.append(
@@ -42,7 +42,7 @@ def notes(fleet: Fleet) -> list[str]:
 
 
 def labels(group: Group, by: By) -> tuple[str, ...]:
-    """What a group is called."""
+    """Names of a group, one for each column."""
     if by == "site":
         return (site(group.function, group.module, group.location),)
     names = {"service": (group.service,), "version": (group.service, group.version), "host": (group.host,)}[
@@ -80,7 +80,7 @@ def amount(value: float, measure: Measure) -> str:
 
 
 def signed(value: float, measure: Measure) -> str:
-    """The same of a change."""
+    """Change of a rate, or of a peak."""
     return f"+{amount(value, measure)}" if value > 0 else amount(value, measure)
 
 
@@ -104,7 +104,7 @@ _WHAT = {"bytes": "bytes allocated per second", "allocations": "allocations per 
 
 
 def verdict(found: Comparison) -> list[str]:
-    """What differs between the versions, in sentences."""
+    """Differences between the versions, in sentences."""
     total, what = found.total, _WHAT[found.measure]
     whole = f"From {found.before} to {found.after}, {what} of {found.service}"
     by = ""
@@ -132,7 +132,7 @@ def verdict(found: Comparison) -> list[str]:
 
 
 def compared_from(found: Comparison) -> str:
-    """What the means are taken over."""
+    """Sample sizes behind the means, and the share of changes that is chance."""
     before, after = (units.many(each, found.unit) for each in (found.units_before, found.units_after))
     return (
         f"means over {before} of {found.before} and {after} of {found.after}; expect 5 % of the "

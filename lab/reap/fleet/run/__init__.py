@@ -1,1 +1,1 @@
-"""Which files there are, their rows in a database, and the questions to it."""
+"""Files of a fleet, their rows in a database, and the questions to it."""

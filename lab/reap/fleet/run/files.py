@@ -1,4 +1,4 @@
-"""Which files are read, and what is in them: batches of rows, each file's whole or not at all."""
+"""Files to read, and what is in them: batches of rows, each file's whole or not at all."""
 
 import glob
 import re

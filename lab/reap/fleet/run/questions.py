@@ -60,7 +60,7 @@ class Questions:
         self._where = list(where)
 
     def totals(self, by: By, files: int, skipped: list[Skipped]) -> Fleet:
-        """What they come to, in groups. Throws ReapError where none is selected."""
+        """Totals of the recordings, in groups. Throws ReapError where none is selected."""
         ((count, hosts, seconds, allocations, size, sampled, peaks, first, last),) = self._ask(_TOTALS)
         if not count:
             said = " and ".join(f"{key}={value}" for key, value in self._where)
