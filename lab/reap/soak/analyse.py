@@ -29,12 +29,12 @@ def starts(snapshots: Iterable[Snapshot]) -> list[list[Snapshot]]:
 
 
 def long(of: Sequence[Sequence[Snapshot]]) -> float:
-    """How long all starts together were observed."""
+    """Time for which all starts together were observed."""
     return sum(each[-1].seconds - each[0].seconds for each in of)
 
 
 def summary(of: Sequence[Sequence[Snapshot]], last: Residence | None, available: int) -> Soak:
-    """What all starts come to, at least one. `last` was seen of the last one; None: nothing new was."""
+    """Results of all starts, at least one. `last` was seen of the last one; None: nothing new was."""
     found = trends(of)
     resident = found.pop("resident", None)
     return Soak(

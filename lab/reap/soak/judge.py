@@ -1,4 +1,4 @@
-"""Whether memory grows, which part of it, and what that leads to."""
+"""Verdict on whether memory grows, which part of it, and what that leads to."""
 
 from typing import Literal
 
@@ -20,7 +20,7 @@ _MOST_OF_IT = 0.5
 
 
 class SoakVerdict(Record):
-    """What the trend means."""
+    """Verdict on the trend."""
 
     standing: Standing
     sentences: list[str]

@@ -1,4 +1,4 @@
-"""What a soak found. Sizes in bytes, times in seconds, rates in bytes an hour."""
+"""Results of a soak. Sizes in bytes, times in seconds, rates in bytes an hour."""
 
 from reap.base.records import Estimate, Record
 
@@ -46,7 +46,7 @@ class Snapshot(Record):
 
 
 class Trend(Record):
-    """How a part of memory changes."""
+    """Change of a part of memory."""
 
     per_hour: Estimate
     first: float

@@ -33,7 +33,7 @@ def rows(path: Path, *, resume: bool, force: bool) -> Iterator[TextIO]:
 
 
 def snapshots(path: Path) -> list[Snapshot]:
-    """What a file of snapshots has; a last line that a kill has torn is passed over. Throws ReapError."""
+    """Reads a file of snapshots; a last line that a kill has torn is passed over. Throws ReapError."""
     another = ReapError(f"{path} is no file of snapshots", _HINT)
     try:
         if not stat.S_ISREG(path.stat().st_mode):

@@ -1,4 +1,4 @@
-"""What `reap soak` puts together: the observing, the answer, its files and the next command."""
+"""Steps of `reap soak`: the observing, the answer, its files and the next command."""
 
 import sys
 from collections.abc import Sequence
@@ -85,7 +85,7 @@ def _new_file(asked: Asked) -> Path:
 
 
 def _observed(asked: Asked, seconds: float, file: TextIO) -> tuple[Residence | None, ReapError | None]:
-    """What was seen; and why the server or its load failed in the end."""
+    """Memory that was seen; and the error with which the server or its load failed in the end."""
     seen: Residence | None = None
     try:
         with rss.Live() as live:

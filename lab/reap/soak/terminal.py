@@ -30,7 +30,7 @@ def render(console: Console, soak: Soak, verdict: SoakVerdict) -> None:
 
 
 def provenance(soak: Soak) -> str:
-    """What the figures are from."""
+    """Source of the figures, in a line."""
     starts = f" of {soak.starts} starts" if soak.starts > 1 else ""
     who = "the kernel and the allocator" if soak.asked else "the kernel alone"
     without = f"; without the first {units.duration(soak.warm_up)}, the warm-up" if soak.resident else ""
