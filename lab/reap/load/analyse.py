@@ -30,7 +30,7 @@ def encoded(protocol: Protocol, host: str, texts: Sequence[str]) -> list[bytes]:
 
 
 def numbered(protocol: Protocol, request: bytes, number: int) -> bytes:
-    """What is sent of a request that `encoded` made. Redis needs the length of each word."""
+    """Bytes to send for a request that `encoded` made. Redis needs the length of each word."""
     filled = request.replace(NUMBER, b"%d" % number)
     if protocol != "redis":
         return filled
@@ -89,7 +89,7 @@ def _chunks_end(body: bytes) -> bool:
 
 
 def _redis_end(received: bytes, at: int) -> int:
-    """Where the value that begins there ends; _UNKNOWN while that is not received."""
+    """End of the value that begins at `at`; _UNKNOWN while the value is not all received."""
     end = received.find(b"\r\n", at)
     if end < 0:
         return _UNKNOWN

@@ -1,4 +1,4 @@
-"""What a load at a fixed rate is, and what came of it: plain data."""
+"""Load at a fixed rate, and its results: plain data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Asked:
 
 
 class Times(Record):
-    """What came of it. Latency is from when a request was due, whenever it was sent, to its whole answer."""
+    """Times of a load. Latency is from when a request was due, whenever it was sent, to its whole answer."""
 
     seconds: float
     """From when the first request was due to the last answer."""

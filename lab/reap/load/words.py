@@ -1,4 +1,4 @@
-"""What came of a load, in lines that `reap.server.generators` reads, too."""
+"""Results of a load, in lines that `reap.server.generators` reads, too."""
 
 import math
 import statistics
