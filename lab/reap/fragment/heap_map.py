@@ -1,4 +1,4 @@
-"""Where a program's blocks lie on a littered heap: one more run, recorded in full."""
+"""Map of a program's blocks on a littered heap: one more run, recorded in full."""
 
 import tempfile
 from pathlib import Path
@@ -51,12 +51,12 @@ class HeapMap(Record):
 
     @property
     def density(self) -> float:
-        """How full the program's pages are of its own blocks, 0 to 1."""
+        """Share of the program's pages that its own blocks fill, 0 to 1."""
         return self.program_bytes / (self.program_pages * PAGE) if self.program_pages else 0.0
 
     @property
     def fill(self) -> float:
-        """How full all used pages are of what is in use, 0 to 1."""
+        """Share of all used pages that is in use, 0 to 1."""
         return (self.program_bytes + self.litter_bytes) / (self.pages * PAGE) if self.pages else 0.0
 
     @property

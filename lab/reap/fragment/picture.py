@@ -43,7 +43,7 @@ def draw(heap: HeapMap, title: str) -> str:
 
 
 def index(heap: HeapMap) -> str:
-    """How fragmented it is, in a sentence."""
+    """Fragmentation of the heap, in a sentence."""
     return (
         f"{units.count(heap.program_objects)} blocks of the program lie on {units.count(heap.program_pages)} "
         f"pages, which are {units.percent(heap.density)} full of them; all {units.count(heap.pages)} used "

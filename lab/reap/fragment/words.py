@@ -1,4 +1,4 @@
-"""What the litter of a heap is called, on a terminal and on a page."""
+"""Names of the litter of a heap, on a terminal and on a page."""
 
 from reap.base import units
 from reap.base.text import printable
@@ -16,7 +16,7 @@ ORDERS = {
 
 
 def drawn_from(profile: SizeProfile) -> str:
-    """What of the program the sizes of the litter are."""
+    """Blocks of the program that the sizes of the litter are sampled from."""
     return "its blocks in use at the peak" if profile.counted == "in use at the peak" else "its allocations"
 
 
@@ -32,7 +32,7 @@ def title(result: FragmentRun) -> str:
 
 
 def heap(result: FragmentRun) -> list[str]:
-    """What the heap was littered with."""
+    """Lines on the litter of the heap."""
     litter, profile = result.litter, result.profile
     level, peak = litter.level, units.whole(litter.peak)
     order = freed_in_order(litter.order, touch=litter.touch, seed=litter.seed)
@@ -53,7 +53,7 @@ def heap(result: FragmentRun) -> list[str]:
 
 
 def kept(result: FragmentRun) -> str:
-    """What of the litter stays in use."""
+    """Litter that stays in use, in a line."""
     done = [each for each in result.run.litterings if not each.failure]
     return (
         f"stays in use: {units.size(sum(each.kept_bytes for each in done))} in "
@@ -67,7 +67,7 @@ COSTS = ("the program", "the littering, before it")
 
 
 def costs(result: FragmentRun) -> list[tuple[str, str, str]]:
-    """What the program cost on that heap, and what the littering did."""
+    """Costs of the program on that heap, and those of the littering."""
     net, gross = result.run.outcome, result.run.gross
     added = sum(resident_added(result.run.litterings).values())
     return [
