@@ -1,4 +1,4 @@
-"""Which cores there are for a measurement, who else uses them, and what limits their use."""
+"""Cores that there are for a measurement, who else uses them, and what limits their use."""
 
 import os
 
@@ -10,7 +10,7 @@ _BUSY = 0.5
 
 
 def load() -> Check:
-    """What else wants to run."""
+    """Checks what else wants to run."""
     cores = len(os.sched_getaffinity(0))
     found = os.getloadavg()[0]
     says = f"load {found:.2f} on {units.many(cores, 'core')}"
@@ -45,7 +45,7 @@ def which() -> Check:
 
 
 def limited() -> Check:
-    """Whether a control group stops what runs here when it has used up its CPU time."""
+    """Checks whether a control group stops what runs here when it has used up its CPU time."""
     found = quota.here()
     if found is None:
         return Check(name="quota", state="good", says="no control group limits CPU time")

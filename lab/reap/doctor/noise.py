@@ -1,4 +1,4 @@
-"""How much two runs of the same thing differ here."""
+"""Difference between two runs of the same thing here."""
 
 import statistics
 

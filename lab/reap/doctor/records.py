@@ -1,4 +1,4 @@
-"""What `reap doctor` finds out, as plain data."""
+"""Findings of `reap doctor`, as plain data."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What this machine can and cannot do for a measurement, and how to mend it. Everything is really tried."""
+"""Tests, by trying it, what this machine can and cannot do for a measurement, and how to mend it."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ def examine(listener: Callable[[int, int, str], None] | None = None) -> list[Che
 
 
 def summary(checks: list[Check]) -> list[str]:
-    """What the checks say together."""
+    """Summary of the checks, in sentences."""
     by_state = {state: [check.name for check in checks if check.state == state] for state in ("bad", "poor")}
     said = [
         "Everything essential works here."
@@ -140,7 +140,7 @@ def _noise() -> Check:
 
 
 def _calibration() -> Check:
-    """What verdicts of `wall` compare with."""
+    """Checks the costs that verdicts of `wall` compare with."""
     found = calibration.here()
     costs = found.costs
     pairs = ", ".join(
@@ -166,7 +166,7 @@ def _calibration() -> Check:
 
 
 def _turns() -> Check:
-    """What stops and continues programs of several threads that are compared."""
+    """Checks by what means compared programs of several threads are stopped and continued."""
     found = freezer.search()
     if isinstance(found, freezer.Hierarchy):
         return Check(
