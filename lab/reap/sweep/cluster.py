@@ -94,7 +94,7 @@ class Dask:
         self._futures[address, block.id] = future
 
     def next(self, seconds: float) -> Event | None:
-        """What the cluster says next. Throws ReapError where the scheduler is gone."""
+        """Next event of the cluster, or None. Throws ReapError where the scheduler is gone."""
         try:
             event = self._events.get(timeout=seconds)
         except queue.Empty:
@@ -205,7 +205,7 @@ def _bound(client: Any) -> None:  # noqa: ANN401 - distributed is optional
 
 
 def _judged(address: str, told: Any, begun: float, ended: float) -> Event:  # noqa: ANN401 - what Dask returns
-    """Whether a worker joins. Its clock was read between `begun` and `ended`."""
+    """Judges whether a worker joins. Its clock was read between `begun` and `ended`."""
     if isinstance(told, ReapError):
         return Refused(f"worker {address}", told.what, told.hint)
     if not isinstance(told, Told):

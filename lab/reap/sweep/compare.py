@@ -29,7 +29,7 @@ def _compare(**given: Any) -> int:  # noqa: ANN401 - click's; that command says 
 
 
 def _command() -> click.Command:
-    """That command with the options of `places` before its last, the command that is measured."""
+    """Command `reap compare`, with the options of `places` before its last, the command that is measured."""
     made = copy.copy(here.compare)
     holder = click.command()(places.options(lambda: None))
     made.params = [*here.compare.params[:-1], *holder.params, here.compare.params[-1]]

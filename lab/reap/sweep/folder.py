@@ -45,11 +45,11 @@ class Blocks:
         self._count = 0
 
     def __len__(self) -> int:
-        """How many they are."""
+        """Number of blocks."""
         return self._count
 
     def __contains__(self, block: Block) -> bool:
-        """Whether it is one of them."""
+        """Whether the block is in the set."""
         bits, (byte, bit) = self._bits.get((block.cell, block.kind), b""), divmod(block.round, 8)
         return byte < len(bits) and bool(bits[byte] >> bit & 1)
 
@@ -125,7 +125,7 @@ class SweepFolder(Open):
 
     @property
     def resume_command(self) -> str:
-        """What goes on with it."""
+        """Command that resumes the sweep."""
         return _resume(self.path)
 
     def append(self, block: Block, line: bytes) -> bool:
@@ -147,7 +147,7 @@ class SweepFolder(Open):
 
 
 def read(path: Path) -> Sweep:
-    """What a sweep is. Throws ReapError."""
+    """Reads a sweep's folder. Throws ReapError."""
     sweep = read_back(path / _SWEEP, Sweep, "begin a new sweep")
     if sweep is None:
         raise ReapError(

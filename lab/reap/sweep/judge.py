@@ -1,4 +1,4 @@
-"""What the effects over machines mean. Pure functions."""
+"""Meaning of the effects over machines. Pure functions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def headline(answers: Sequence[Answer]) -> str:
 
 
 def _of_allocator(answers: Sequence[Answer]) -> str:
-    """What an allocator does in all its comparisons: `mimalloc helps 1 of 2 programs (1 equivalent)`."""
+    """Summary of an allocator's comparisons: `mimalloc helps 1 of 2 programs (1 equivalent)`."""
     if len(answers) == 1:
         return f"{answers[0].allocator} {_ALONE[answers[0].standing]}"
     counts = Counter(each.standing for each in answers)

@@ -1,4 +1,4 @@
-"""Where rounds run: the options that name a place, and the pool that it is."""
+"""Places where rounds run: the options that name one, and its pool."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence

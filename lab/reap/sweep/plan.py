@@ -47,7 +47,7 @@ def read(path: Path) -> Plan:
 
 
 def sweep(plan: Plan, directory: Path) -> Sweep:
-    """What the plan is with the files beside it as they are now. Throws ReapError."""
+    """Sweep of a plan with the files beside it as they are now. Throws ReapError."""
     cells = [
         _cell(plan, program, setting, directory)
         for program, setting in itertools.product(plan.programs, plan.settings or [_PLAIN])
@@ -63,7 +63,7 @@ def sweep(plan: Plan, directory: Path) -> Sweep:
 
 
 def name_of(program: Program) -> str:
-    """What a program is called in the results."""
+    """Name of a program in the results."""
     return program.name or program.card or Path(program.command[0]).name
 
 

@@ -1,4 +1,4 @@
-"""Where blocks run: what a driver asks of workers, and the one worker that is this process."""
+"""Pools in which blocks run: what a driver asks of workers, and the one worker that is this process."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Ended:
-    """What came of a block: whether it was run, and then the JSON of a `Done`, else of a `Failed`."""
+    """Result of a block: whether it was run, and then the JSON of a `Done`, else of a `Failed`."""
 
     address: str
     block: Block
@@ -64,7 +64,7 @@ class Pool(Protocol):
         """Gives a block to a worker that has joined."""
 
     def next(self, seconds: float) -> Event | None:
-        """What happens next; None if nothing does for so long."""
+        """Next event; None if there is none for `seconds`."""
 
     def settled(self) -> bool:
         """Whether all workers that were asked for have joined or will not."""
@@ -107,7 +107,7 @@ class Here:
 
 
 def allocators(sweep: Sweep) -> list[str]:
-    """What workers tell of where it comes from."""
+    """Names of allocators whose origin a worker reports."""
     return list(dict.fromkeys(name for cell in sweep.cells for name in cell.allocators))
 
 

@@ -1,4 +1,4 @@
-"""What a sweep is made of: its plan, the cells of that, the blocks that workers run, and their results."""
+"""Parts of a sweep: its plan, the plan's cells, the blocks that workers run, and their results."""
 
 from typing import Annotated, Literal
 
@@ -51,7 +51,7 @@ class Kind(Record):
 
 
 class Plan(Record):
-    """What plan.toml holds: each program under each setting is a cell, run on each kind of machine."""
+    """Contents of plan.toml: each program under each setting is a cell, run on each kind of machine."""
 
     programs: Annotated[list[Program], msgspec.Meta(min_length=1)]
     allocators: Annotated[list[str], msgspec.Meta(min_length=1)]
@@ -93,7 +93,7 @@ class SweepCell(Record):
 
 
 class Sweep(Record):
-    """What sweep.json holds: all that must stay the same when the sweep is resumed."""
+    """Contents of sweep.json: all that must stay the same when the sweep is resumed."""
 
     schema: int
     reap_version: str
@@ -119,7 +119,7 @@ class Block(Record):
 
 
 class Facts(Record):
-    """What a worker is, as far as it may change a result."""
+    """Properties of a worker that may change a result."""
 
     worker: str
     host: str
@@ -168,7 +168,7 @@ class Failed(Record):
 
 
 class MachineEffect(Record):
-    """What a machine says of an allocator."""
+    """Effect of an allocator on a machine."""
 
     host: str
     kind: str
@@ -178,7 +178,7 @@ class MachineEffect(Record):
 
 
 class KindEffect(Record):
-    """What the machines of a kind say together."""
+    """Effect of an allocator on the machines of a kind together."""
 
     kind: str
     machines: int
@@ -190,7 +190,7 @@ class KindEffect(Record):
 
 
 class Heterogeneity(Record):
-    """How far machines differ, beyond what rounds do."""
+    """Variation between machines, beyond that of rounds."""
 
     between: float
     """Standard deviation of the effect from machine to machine, of its logarithm."""
@@ -226,7 +226,7 @@ Standing = Literal["helps", "harms", "helps here, harms there", "equivalent", "i
 
 
 class Answer(Record):
-    """What an allocator does to a cell's CPU time."""
+    """Effect of an allocator on a cell's CPU time."""
 
     cell: str
     allocator: str
@@ -236,7 +236,7 @@ class Answer(Record):
 
 
 class SweepResult(Record):
-    """What the blocks that have ended say."""
+    """Results of the blocks that have ended."""
 
     cells: list[str]
     baseline: str

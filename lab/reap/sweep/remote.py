@@ -1,4 +1,4 @@
-"""What runs on a worker of a Dask cluster: it says what it is, and then runs blocks."""
+"""Code that runs on a worker of a Dask cluster: it describes the worker, and then runs blocks."""
 
 import os
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ TOPIC = "reap-sweep"
 
 @dataclass(frozen=True)
 class Told:
-    """What a worker says when it joins."""
+    """Message of a worker that joins."""
 
     facts: bytes
     measures: bool

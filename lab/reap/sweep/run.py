@@ -42,7 +42,7 @@ _AS_HERE = "as here"
 
 @dataclass
 class Course:
-    """How a sweep went, beside its blocks."""
+    """Course of a sweep, beside its blocks."""
 
     planned: int = 0
     """Blocks of the kinds of machine that were there."""
@@ -65,7 +65,7 @@ class _Worker:
 
 
 class _Rounds:
-    """Those of a cell that no worker of a kind has: a block is made when a worker takes it."""
+    """Rounds of a cell that no worker of a kind has: a block is made when a worker takes it."""
 
     def __init__(self, cell: SweepCell, kind: str, ended: Blocks) -> None:
         def untouched() -> Iterator[Block]:
@@ -77,7 +77,7 @@ class _Rounds:
         self._returned: list[Block] = []
 
     def __len__(self) -> int:
-        """How many they are."""
+        """Number of these rounds."""
         return self._count
 
     def take(self) -> Block:

@@ -15,18 +15,18 @@ _MODE = 0o755
 
 
 def store() -> Path:
-    """Where a machine keeps what was staged: files named by their SHA-256."""
+    """Folder in which a machine keeps staged files, named by their SHA-256."""
     return cache_folder() / "sweep"
 
 
 def files(sweep: Sweep) -> dict[str, Path]:
-    """What must be on every worker, by SHA-256."""
+    """Files that must be on every worker, by SHA-256."""
     folder = Path(sweep.directory)
     return {digest: folder / name for cell in sweep.cells for name, digest in cell.files.items()}
 
 
 def lacking(digests: Iterable[str]) -> list[str]:
-    """Those that are not in this machine's store."""
+    """Digests of files that are not in this machine's store."""
     return [each for each in digests if not (store() / each).is_file()]
 
 

@@ -1,4 +1,4 @@
-"""What `reap sweep` puts together: the workers, the folder, the answer and its files."""
+"""Steps of `reap sweep`: the workers, the folder, the answer and its files."""
 
 import contextlib
 import sys
@@ -55,13 +55,13 @@ def sweep(asked: Asked) -> int:
 
 
 def begin(asked: Asked, made: Sweep, name: str) -> int:
-    """The same of a sweep that no file describes. Throws ReapError."""
+    """Runs a sweep that no file describes, and answers from it. Throws ReapError."""
     _require(asked)
     return _answered(asked, _created(asked, made, name))
 
 
 def result_of(opened: SweepFolder, course: Course) -> SweepResult:
-    """What the blocks that have ended say."""
+    """Results of the blocks that have ended."""
     pairs = analyse.collected(folder.blocks(opened.path))
     cells = opened.sweep.cells
     return SweepResult(

@@ -28,7 +28,7 @@ def render(console: Console, result: SweepResult, answers: list[Answer]) -> None
 
 
 def provenance(result: SweepResult) -> str:
-    """What the figures are from."""
+    """Source of the figures, in a line."""
     of = f" of {result.planned}" if result.planned > result.blocks else ""
     return (
         f"{units.many(result.blocks, 'round')}{of} on {units.many(result.hosts, 'machine')} "

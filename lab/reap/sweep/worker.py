@@ -1,4 +1,4 @@
-"""What runs on a worker: it says what its machine is, and runs one round of a cell at a time.
+"""Code that runs on a worker: it describes the machine, and runs one round of a cell at a time.
 
 Called by name through Dask, so that workers need the same Reap; arguments and results are JSON.
 """
@@ -73,7 +73,7 @@ def work(cell: bytes, block: bytes) -> tuple[bool, bytes]:
 
 
 def perform(cell: bytes, block: bytes, make: Make) -> tuple[bool, bytes]:
-    """The same of a cell whose experiment `make` makes."""
+    """Runs a block, as `work()` does, of a cell whose experiment `make` makes."""
     which = decode(block, Block)
     with _LOCK:
         try:
@@ -87,7 +87,7 @@ def perform(cell: bytes, block: bytes, make: Make) -> tuple[bool, bytes]:
 
 
 def _failed(block: Block, error: ReapError | OSError) -> Failed:
-    """What went wrong, and what to do there: of a full disk the same, whatever could not be written."""
+    """Problem, and what to do there; for a full disk one text, whatever could not be written."""
     if isinstance(error.__cause__, ReapError):
         error = error.__cause__  # without a command that resumes the worker's own experiment
     cause = error.__cause__ if isinstance(error, ReapError) else error
