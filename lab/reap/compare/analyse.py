@@ -1,4 +1,4 @@
-"""What the ratios of a comparison settle. Pure functions."""
+"""Conclusions from the ratios of a comparison. Pure functions."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ def cpu_time(ratios: Mapping[str, Ratio]) -> Ratio | None:
 
 
 def cpu(side: Side) -> Ratio:
-    """The same of a side that was compared."""
+    """The ratio of CPU time of a side that was compared, per request where requests are counted."""
     return side.ratios.get(PER_REQUEST) or side.ratios["cpu"]
 
 
@@ -70,7 +70,7 @@ def sound(ratio: Ratio) -> bool:
 
 
 def to_control(ratio: Ratio, comparison: InRounds) -> Estimate:
-    """The same ratio to the baseline's second run of each round, by which what is noise is told.
+    """Ratio to the baseline's second run of each round, which tells an effect from noise.
 
     A difference must be one from both runs of the baseline, each by an interval of its own. To ask for one
     beyond the interval of the baseline against itself would count the noise of a run twice, and take four

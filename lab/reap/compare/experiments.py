@@ -66,7 +66,7 @@ Arms = Callable[[Sequence[Allocator], programs.Program], list[Allocator]]
 
 
 def unchanged(allocators: Sequence[Allocator], _: programs.Program) -> list[Allocator]:
-    """Those that were asked for."""
+    """Returns the allocators that were asked for."""
     return list(allocators)
 
 

@@ -18,7 +18,7 @@ def as_csv(comparison: Comparison) -> str:
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """The same lines as a table."""
+    """Markdown table of the lines of `as_csv`."""
     rows = [list(COLUMNS), ["---"] * len(COLUMNS), *_rows(comparison)]
     return "".join(f"| {' | '.join(_cell(each) for each in row)} |\n" for row in rows)
 

@@ -1,4 +1,4 @@
-"""Which allocators of a comparison may be recommended, and on what grounds. Pure functions."""
+"""Allocators of a comparison that may be recommended, and the grounds for it. Pure functions."""
 
 import enum
 import math
@@ -27,7 +27,7 @@ _LEAST_NEEDED = 10
 
 
 class Standing(enum.Enum):
-    """What a comparison says of one allocator."""
+    """Verdict of a comparison on one allocator."""
 
     GAIN = "a gain in time that is proven, beyond noise and worth having"
     NONE = "no gain that matters"
@@ -37,7 +37,7 @@ class Standing(enum.Enum):
 
 
 def standing(side: Side, comparison: Comparison) -> Standing:
-    """What the comparison says of this allocator."""
+    """Verdict of the comparison on this allocator."""
     if not compared(side, comparison):
         return Standing.UNTRUSTED
     if side.itself:
@@ -122,7 +122,7 @@ def leaves_less(side: Side, comparison: Comparison) -> Ratio | None:
 
 
 def standing_in_memory(side: Side, comparison: Comparison) -> Standing:
-    """What the comparison says of this allocator's resident memory over the run's time."""
+    """Verdict of the comparison on this allocator's resident memory over the run's time."""
     held = [side.ratios[metric] for metric in RESIDENT if metric in side.ratios]
     if not trusted(side) or not held:
         return Standing.UNTRUSTED
@@ -134,7 +134,7 @@ def standing_in_memory(side: Side, comparison: Comparison) -> Standing:
 
 
 def standing_of(ratio: Ratio, rounds: int, comparison: Comparison) -> Standing:
-    """What so many rounds say of one ratio: a gain is beyond noise, and as much as the user calls one."""
+    """Verdict of `rounds` rounds on one ratio; a gain is beyond noise and at least `comparison.worth`."""
     if rounds < at.FEWEST_ROUNDS or not sound(ratio):
         return Standing.INCONCLUSIVE
     if beyond_noise(ratio, comparison) and ratio.ratio.value <= 1 - comparison.worth:
@@ -181,7 +181,7 @@ def pick(sides: list[Side], comparison: Comparison) -> Side | None:
 
 
 def rounds_needed(side: Side, comparison: Comparison) -> int | None:
-    """How many rounds of a new comparison would likely decide what it is for; None beyond sense.
+    """Number of rounds in which a new comparison would likely decide its objective; None if too many.
 
     An interval narrows with the square root of the rounds. It must exclude 1 (of a gain that to either run of
     the baseline), or a gain that matters, or lie within what is worth a change: whichever is nearest. A
@@ -211,7 +211,7 @@ def rounds_needed(side: Side, comparison: Comparison) -> int | None:
 
 
 def all_needed(sides: list[Side], comparison: Comparison) -> int | None:
-    """How many rounds would likely decide all of these; None beyond sense."""
+    """Number of rounds that would likely decide all of these sides; None if too many."""
     needed = [rounds_needed(side, comparison) for side in sides]
     return None if None in needed else max((each for each in needed if each), default=None)
 

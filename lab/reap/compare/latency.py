@@ -21,7 +21,7 @@ def due_per_second(runs: Sequence[Run]) -> float:
 
 
 def notes(runs: Sequence[Run]) -> list[str]:
-    """Why latency depends on more than the server, a sentence each."""
+    """Reasons why latency depends on more than the server, a sentence each."""
     every = _of(runs)
     if not every:
         return []

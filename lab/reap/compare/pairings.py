@@ -1,4 +1,4 @@
-"""How the runs of a round were paired, in words. Pure functions."""
+"""Pairing of the runs of a round, in words. Pure functions."""
 
 from reap.base import units
 from reap.base.text import printable
@@ -11,7 +11,7 @@ SERVED = (
 
 
 def served(held: Pairing, loads: int) -> str:
-    """How the servers of a round were paired, and what of so many loads a start is measured."""
+    """Describes how the servers of a round were paired, and what of the `loads` of a start is measured."""
     return f"{_served(held)} {SERVED.format(loads=units.number(loads, 'load'))}"
 
 
@@ -31,7 +31,7 @@ def _served(held: Pairing) -> str:
 
 
 def _by(held: Pairing) -> str:
-    """What makes turns, and why runs take turns where that was not asked for."""
+    """Names the mechanism of turns, and why runs take turns where that was not asked for."""
     how = (
         "by the freezer of cgroups"
         if held.turns == "freezer"
@@ -41,7 +41,7 @@ def _by(held: Pairing) -> str:
 
 
 def paired(held: Pairing, *, littered: bool = False) -> str:
-    """How the runs of a round were paired, and why if not asked for. Littered ones have long turns."""
+    """Describes how runs of a round were paired, and why if not asked for. Littered runs have long turns."""
     where = ", ".join(map(printable, held.private.folders)) if held.private else ""
     view = f", each with a private copy-on-write view of {where}" if where else ""
     if held.method == "simultaneous":

@@ -1,4 +1,4 @@
-"""What `reap compare` adds to an answer: a comparison."""
+"""Part of an answer by `reap compare`: a comparison."""
 
 from typing import ClassVar
 
@@ -22,5 +22,5 @@ class ComparisonPart(Part, frozen=True, kw_only=True):
         return [Section("compare/view.html.j2", "comparison", view(self.comparison), notes)]
 
     def overview(self) -> dict[str, str]:
-        """What the best of the allocators takes."""
+        """CPU time and peak memory of the best allocator."""
         return words.overview(self.comparison)

@@ -54,13 +54,13 @@ def interval(estimate: Estimate) -> str:
 
 
 def effect(side: Side, ratio: Ratio) -> str:
-    """What this allocator does to one metric: `mimalloc takes 9.8 % less CPU time (95 % CI ...)`."""
+    """Effect of this allocator on one metric: `mimalloc takes 9.8 % less CPU time (95 % CI ...)`."""
     name = METRICS.get(ratio.metric, ratio.metric)
     return f"{side.allocator} takes {amount(ratio.ratio.value, name)} (95 % CI {interval(ratio.ratio)})"
 
 
 def effect_in_units(side: Side, ratio: Ratio) -> str:
-    """The same with the medians: `mimalloc takes 9.8 % less CPU time, 1.24 s instead of 1.37 s (...)`."""
+    """Effect with the medians: `mimalloc takes 9.8 % less CPU time, 1.24 s instead of 1.37 s (...)`."""
     name = METRICS.get(ratio.metric, ratio.metric)
     span = f"95 % CI {interval(ratio.ratio)}"
     return f"{side.allocator} takes {amount(ratio.ratio.value, name)}, {instead(ratio)} ({span})"
@@ -72,13 +72,13 @@ def instead(ratio: Ratio) -> str:
 
 
 def difference(side: Side, ratio: Ratio) -> str:
-    """What it is for a program that is too short for ratios: `mimalloc takes 3.80 ms more CPU time (...)`."""
+    """Effect on a program that is too short for ratios: `mimalloc takes 3.80 ms more CPU time (...)`."""
     more = units.more_or_less(ratio.value - ratio.baseline)
     return f"{side.allocator} takes {more} {METRICS.get(ratio.metric, ratio.metric)} ({instead(ratio)})"
 
 
 def too_short(program: str, seconds: float) -> str:
-    """That a program ends too soon to be compared, and what to do; `seconds` of CPU time."""
+    """Warns that a program ends too soon to be compared, and advises; `seconds` of CPU time."""
     return (
         f"{program} takes {units.duration(seconds)} of CPU time. Below {units.duration(at.TOO_SHORT)} the "
         "start of an allocator decides the ratio: give the program more work, such as a larger input."
@@ -86,7 +86,7 @@ def too_short(program: str, seconds: float) -> str:
 
 
 def load(comparison: Comparison) -> str:
-    """What other programs on the machine did to the intervals, and what to do; empty where it matters not."""
+    """Effect of other programs on the intervals, and what to do; empty where it does not matter."""
     is_open = any(
         ratio.verdict == "inconclusive" for side in comparison.sides for ratio in times(side.ratios)
     )
@@ -94,9 +94,9 @@ def load(comparison: Comparison) -> str:
 
 
 def busy(others: float | None, noise: Ratio | None, worth: float, *, is_open: bool) -> str:
-    """The same of the share of the cores' time that `others` took and the baseline against itself.
+    """Form of `load` for the share of the cores' time that `others` took and the baseline's `noise`.
 
-    It matters where something `is_open`, or differences of `worth` are within the noise.
+    The load matters where something `is_open`, or differences of `worth` are within the noise.
     """
     if others is None or others < at.MUCH_LOAD:
         return ""
@@ -118,7 +118,7 @@ def amount(ratio: float, name: str) -> str:
 
 
 def memory(side: Side) -> str:
-    """What this allocator does to peak memory, in bytes too; empty where it was not measured."""
+    """Effect of this allocator on peak memory, in bytes too; empty where it was not measured."""
     ratio = side.ratios.get("peak_resident")
     if ratio is None:
         return ""
@@ -129,7 +129,7 @@ def memory(side: Side) -> str:
 
 
 def settled(side: Side, ratio: Ratio) -> str:
-    """What this allocator does to settled memory, where its peak does not show it."""
+    """Effect of this allocator on settled memory, where its peak does not show it."""
     peak = side.ratios["peak_resident"]
     return (
         f"settled memory is {change_with_interval(ratio.ratio)}: {instead(ratio)}; the peak does not show it "
@@ -138,7 +138,7 @@ def settled(side: Side, ratio: Ratio) -> str:
 
 
 def latency(side: Side) -> str:
-    """What this allocator does to latency or the time of marked requests, P99 where it is known; or empty."""
+    """Effect of this allocator on latency or the time of marked requests, P99 where it is known; or empty."""
     names = ("latency_p99", "latency_p50", "latency_mean", "request_p99", "request_p50")
     known = [side.ratios[name] for name in names if name in side.ratios]
     if not known:
@@ -150,7 +150,7 @@ def latency(side: Side) -> str:
 
 
 def resident(side: Side) -> str:
-    """What this allocator does to resident memory: late in its run, in the mean, at its peak; and to time."""
+    """Effect of this allocator on resident memory: late in its run, in the mean, at its peak; and on time."""
     shown = ("settled_resident", "mean_resident", "peak_resident", "cpu")
     held = [side.ratios[metric] for metric in shown if metric in side.ratios]
     if not held or held[0].metric != shown[0]:
@@ -161,7 +161,7 @@ def resident(side: Side) -> str:
 
 
 def beside(side: Side, metric: str) -> str:
-    """What this allocator does to peak memory and CPU time beside `metric`, the one of memory."""
+    """Effect of this allocator on peak memory and CPU time beside `metric`, the one of memory."""
     times = cpu_time(side.ratios)
     held = [side.ratios.get("peak_resident"), times]
     said = [amount(each.ratio.value, METRICS[each.metric]) for each in held if each and each.metric != metric]
@@ -169,7 +169,7 @@ def beside(side: Side, metric: str) -> str:
 
 
 def itself(side: Side, comparison: Comparison) -> str:
-    """That this allocator is the one that the program has anyway."""
+    """States that this allocator is the one that the program has anyway."""
     program = comparison.command[0].rpartition("/")[2]
     return (
         f"{side.allocator} is the malloc that {program} has by itself ({side.provider}): it is compared with "
@@ -178,7 +178,7 @@ def itself(side: Side, comparison: Comparison) -> str:
 
 
 def more_rounds(needed: int | None, comparison: Comparison) -> str:
-    """What would decide an inconclusive comparison: so many rounds, or something else where that is None."""
+    """Advice on an inconclusive comparison: `needed` rounds, or something else where that is None."""
     if needed is None:
         return (
             f"More rounds alone will hardly settle it (over {at.MOST_ROUNDS}): stop other programs, "
@@ -190,7 +190,7 @@ def more_rounds(needed: int | None, comparison: Comparison) -> str:
 
 
 def noise(comparison: Comparison, metric: str = "cpu") -> str:
-    """How far the baseline strays from itself; empty where it was not measured."""
+    """Interval of the baseline compared with itself; empty where it was not measured."""
     ratio = comparison.noise.get(metric)
     if ratio is None:
         return ""
@@ -201,12 +201,12 @@ def noise(comparison: Comparison, metric: str = "cpu") -> str:
 
 
 def equivalent(worth: float) -> str:
-    """What that word means."""
+    """Definition of an equivalent ratio."""
     return f"Equivalent: the whole interval is within {units.percent(worth)} of 1; --worth sets that."
 
 
 def stopping(widening: float) -> list[str]:
-    """What it means for intervals that rounds may stop once all is decided; nothing where they may not."""
+    """Explains the intervals of rounds that may stop once all is decided; empty where they may not."""
     said = (
         f"Rounds stop once every time is decided; intervals are {widening:g} times as wide "
         "as for a fixed number of rounds, so that they hold at every interim analysis."

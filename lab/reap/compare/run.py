@@ -162,7 +162,7 @@ def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
 
 
 def _witness(spec: Spec, runs: Sequence[Run], exits: set[int]) -> Witness | None:
-    """What was counted in runs that ended as the baseline does; None without the baseline's."""
+    """Instructions counted in runs that ended as the baseline does; None without the baseline's."""
     counts = {
         arms.label(spec, run.cell): run.outcome.events
         for run in runs
@@ -194,13 +194,13 @@ def _by_round(runs: Sequence[Run], arm: Cell, *, control: bool = False) -> dict[
 
 
 def _sound(runs: Mapping[int, Run]) -> dict[int, Run]:
-    """Those that ended by themselves: a run that was killed has no cost that could be compared."""
+    """Runs that ended by themselves: a run that was killed has no cost that could be compared."""
     return {number: run for number, run in runs.items() if not (run.outcome.signal or run.outcome.failure)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Expected:
-    """What an allocator is held against."""
+    """Reference that an allocator is compared with."""
 
     baseline: Mapping[int, Run]
     exits: set[int]

@@ -1,4 +1,4 @@
-"""What of the options of `reap compare` does not go with a server under load."""
+"""Options of `reap compare` that must not be used with a server under load."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -34,9 +34,9 @@ def require_fitting(context: click.Context, server: Server, given: Mapping[str, 
 
 
 def beside(server: Server, others: Sequence[Variant]) -> Server:
-    """The same, where these other commands are loaded too: if one has a port that is fixed, each runs alone.
+    """Server beside which these other commands are loaded: if one has a port that is fixed, each runs alone.
 
-    Throws ReapError for one that does not say where it listens.
+    Throws ReapError for a command that does not say where it listens.
     """
     commands = [shlex.join(each.program.command) for each in others]
     fixed = [each for each in commands if PORT not in each]

@@ -1,4 +1,4 @@
-"""What the page shows of a comparison, as plain strings; the template places them."""
+"""Contents of the page for a comparison, as plain strings; the template places them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How a comparison is read, in words: said once, for the terminal and for the page."""
+"""Explanation of a comparison, in words: written once, for the terminal and for the page."""
 
 import math
 
@@ -95,7 +95,7 @@ def by_time(comparison: Comparison) -> list[Side]:
 
 
 def why(comparison: Comparison) -> str:
-    """What the verdict rests on: the rounds, how they were paired, and their noise."""
+    """Basis of the verdict: the rounds, how they were paired, and their noise."""
     cpu = analyse.cpu_time(comparison.noise)
     metric = MEMORY.get(comparison.objective) or (cpu.metric if cpu else "")
     noise = phrases.noise(comparison, metric)
@@ -103,9 +103,9 @@ def why(comparison: Comparison) -> str:
 
 
 def conditions(comparison: Comparison) -> list[str]:
-    """What limits the verdict: that the program is too short, or that others used the machine meanwhile.
+    """Limits of the verdict: a program that is too short, or others that used the machine meanwhile.
 
-    Neither limits one on memory.
+    Neither limits a verdict on memory.
     """
     if comparison.objective != "time":
         return []
@@ -117,20 +117,20 @@ def conditions(comparison: Comparison) -> list[str]:
 
 
 def rounds(comparison: Comparison) -> str:
-    """How many there were, and why no more."""
+    """Number of rounds, and why there were no more."""
     early = " (stopped early: the budget ended)" if comparison.stopped_early else ""
     early = " (stopped: all decided)" if comparison.decided else early
     return units.number(comparison.rounds, "paired round") + early
 
 
 def more(comparison: Comparison) -> str:
-    """What would decide that which is inconclusive, a sentence; empty where nothing is."""
+    """Advice on how to decide what is inconclusive, a sentence; empty where nothing is."""
     left = _left(comparison)
     return phrases.more_rounds(judge.all_needed(left, comparison), comparison) if left else ""
 
 
 def witness(comparison: Comparison, most: int | None = None) -> str:
-    """How many instructions each executes, or so many of them; empty where none were counted."""
+    """Instructions that each side executes, or each of the first `most`; empty where none were counted."""
     held = comparison.witness
     if held is None:
         return ""
@@ -144,13 +144,13 @@ def witness(comparison: Comparison, most: int | None = None) -> str:
 
 
 def rounds_to_add(comparison: Comparison) -> int:
-    """How many rounds in all would decide what is inconclusive; 0 where nothing is, or they do not help."""
+    """Rounds in all that would decide what is inconclusive; 0 where nothing is, or they do not help."""
     needed = judge.all_needed(_left(comparison), comparison) or 0
     return needed if needed > comparison.rounds else 0
 
 
 def _left(comparison: Comparison) -> list[Side]:
-    """What is inconclusive, and not for want of rounds alone: of so few nothing says how many would do."""
+    """Inconclusive sides that have enough rounds; from fewer it is unknown how many would do."""
     return [
         side
         for side in comparison.sides
@@ -159,12 +159,12 @@ def _left(comparison: Comparison) -> list[Side]:
 
 
 def verdict(comparison: Comparison) -> list[str]:
-    """What each allocator or command does to time, and to memory where that is a reason; a sentence each."""
+    """Effects of each allocator or command on time, and on memory where that is a reason; a sentence each."""
     return [of_side(side, comparison) for side in comparison.sides]
 
 
 def of_side(side: Side, comparison: Comparison) -> str:
-    """The same of one of them."""
+    """Part of `verdict` on one side."""
     standing = judge.standing(side, comparison)
     if standing is judge.Standing.UNTRUSTED:
         unknown = "its memory could not be sampled" if analyse.trusted(side) else trust(side, comparison)
@@ -216,13 +216,13 @@ def _outcome(side: Side, comparison: Comparison) -> str:
 
 
 def made(comparison: Comparison) -> str:
-    """How the runs of a round were paired; of servers what is measured, too."""
+    """Describes how the runs of a round were paired; of servers what is measured, too."""
     held = comparison.pairing
     return pairings.served(held, comparison.loads) if comparison.load else pairings.paired(held)
 
 
 def reading(comparison: Comparison) -> list[str]:
-    """How its tables are read, a sentence or two each."""
+    """Explains how the tables are read, a sentence or two each."""
     lines = [BELOW_ONE]
     if any({"request_rate", "throughput"} & side.ratios.keys() for side in comparison.sides):
         lines.append(REQUESTS)
@@ -242,7 +242,7 @@ def reading(comparison: Comparison) -> list[str]:
 
 
 def _unpaired(comparison: Comparison) -> str:
-    """How much of each side's runs had no run of the baseline beside it; empty where they shared no core."""
+    """Share of each side's time with no run of the baseline beside it; empty where they shared no core."""
     parts = [
         f"{units.percent(side.unpaired)} of {side.allocator}'s time"
         for side in comparison.sides
@@ -254,7 +254,7 @@ def _unpaired(comparison: Comparison) -> str:
 
 
 def _of_loads(comparison: Comparison) -> list[str]:
-    """What must be known of the loads of a server."""
+    """Notes on the loads of a server."""
     lines = ["The interval is made from starts: loads of one start share its address-space layout."]
     if (spread := comparison.spread) is not None:
         lines[0] += (
@@ -276,7 +276,7 @@ def _of_loads(comparison: Comparison) -> list[str]:
 
 
 def metric_name(metric: str) -> str:
-    """What people call a metric."""
+    """Common name of a metric."""
     return METRICS.get(metric, metric.replace("_", " "))
 
 
@@ -289,7 +289,7 @@ def verdict_word(ratio: Ratio) -> str:
 
 
 def trust(side: Side, comparison: Comparison) -> str:
-    """Whether the allocator was really used and the program did the same work, in a few words."""
+    """States whether the allocator was really used and the program did the same work, in a few words."""
     if not side.verified:
         return "NOT VERIFIED"
     words = ["verified"]
@@ -316,7 +316,7 @@ def _cpu(side: Side) -> float:
 
 
 def overview(comparison: Comparison) -> dict[str, str]:
-    """That allocator's ratio with its interval, its name, and its peak memory; empty where there is none."""
+    """Best allocator's ratio with its interval, its name, and its peak memory; empty where there is none."""
     side = best_side(comparison)
     if side is None:
         return {}

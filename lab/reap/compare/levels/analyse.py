@@ -1,4 +1,4 @@
-"""What the ratios of a program on fragmented heaps settle. Pure functions."""
+"""Conclusions from the ratios of a program on fragmented heaps. Pure functions."""
 
 from reap.compare import thresholds as at
 from reap.compare.analyse import to_control

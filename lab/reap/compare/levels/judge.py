@@ -1,4 +1,4 @@
-"""What a fragmented heap costs a program and what would take it back, in words. Pure functions."""
+"""Verdicts on what a fragmented heap costs a program and what would recover it. Pure functions."""
 
 from typing import Literal
 
@@ -69,7 +69,7 @@ def judge(result: Fragmented) -> FragmentVerdict:
 
 
 def _own_allocator(result: Fragmented) -> FragmentVerdict:
-    """What the program's own allocator saves over each general one, where nothing was littered."""
+    """Verdict on what the program's own allocator saves over each general one, on heaps without litter."""
     arms = [result.arm(result.variants[-1], name, result.levels[0].name) for name in result.allocators]
     compared = [arm for arm in arms if arm and arm.sound and "cpu" in arm.to_custom]
     first = compared[0] if compared and compared[0].allocator == result.allocators[0] else None
@@ -161,7 +161,7 @@ def _naive(result: Fragmented, level: str) -> list[str]:
 
 
 def _remedies(result: Fragmented, level: str) -> list[str]:
-    """What takes time back on that heap, the most first; the rest in one sentence."""
+    """Remedies that recover time on that heap, the best first; the rest in one sentence."""
     variant, usual = result.variants[-1], result.allocators[0]
     arm = result.arm(variant, usual, level)
     if arm is None or not arm.sound or arm.rounds < at.FEWEST_ROUNDS:
@@ -223,7 +223,7 @@ def _preloads(result: Fragmented) -> list[str]:
 
 
 def _explained(result: Fragmented, control: Control, preload: Ratio) -> str:
-    """What may explain it: noise, or layout bias."""
+    """Possible explanation of a control's difference: noise, or layout bias."""
     if noise := result.noise.get("cpu"):
         most = max(noise.ratio.high, 1 / noise.ratio.low)
         if 1 / most <= preload.ratio.value <= most:
@@ -245,7 +245,7 @@ def layout_span(seen: list[LayoutBias]) -> tuple[float, float]:
 
 
 def _emptied(result: Fragmented) -> list[str]:
-    """Where nothing of the litter stays, the heap should be as good as a clean one, and is worse."""
+    """Reports emptied heaps that are slower than clean ones, though no litter stays on them."""
     return [
         f"{_given_back(result, control, ratio)} That much of a level's slowdown is not due to fragmentation."
         for control, ratio in _telling_emptied(result)
@@ -254,7 +254,7 @@ def _emptied(result: Fragmented) -> list[str]:
 
 
 def _readied(result: Fragmented) -> list[Evidence]:
-    """Where it is better than a clean one: its pages are there already, as those of a level are."""
+    """Reports emptied heaps that are faster than clean ones: their pages are there already, as in a level."""
     return [
         Evidence(
             statement=f"{_given_back(result, control, ratio)} Its pages are in memory already, and so are "
@@ -317,7 +317,7 @@ def _noise(result: Fragmented) -> list[Evidence]:
 
 
 def _parted(result: Fragmented, arm: Arm, clean: Arm) -> str:
-    """How much of what a level costs is spent in the allocator itself."""
+    """Share of a level's cost that is spent in the allocator itself, in words."""
     assert arm.split is not None  # noqa: S101 - the caller has looked
     assert clean.split is not None  # noqa: S101
     inside = arm.split.inside.value - clean.split.inside.value
@@ -333,7 +333,7 @@ def _parted(result: Fragmented, arm: Arm, clean: Arm) -> str:
 
 
 def _missed(result: Fragmented, arm: Arm, clean: Arm) -> str:
-    """What a level does to caches: where objects lie apart, misses rise and instructions do not."""
+    """Effect of a level on caches: where objects lie apart, misses rise and instructions do not."""
     assert arm.misses is not None  # noqa: S101 - the caller has looked
     assert clean.misses is not None  # noqa: S101
     who = f"{arm.variant}: " if len(result.variants) > 1 else ""

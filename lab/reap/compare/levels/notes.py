@@ -1,4 +1,4 @@
-"""What limits the figures of a program on fragmented heaps, a sentence each. Pure functions."""
+"""Limits of the figures of a program on fragmented heaps, a sentence each. Pure functions."""
 
 import os
 from collections.abc import Sequence

@@ -140,7 +140,7 @@ def asked(context: click.Context, given: dict[str, Any]) -> LevelOptions | None:
 
 
 def meant(given: LevelOptions) -> AskedFragment:
-    """What the options mean. Throws ReapError for what means nothing."""
+    """Parses the options. Throws ReapError for what means nothing."""
     return AskedFragment(
         levels=level.parse(given.levels or CLEAN),
         clean=not given.levels,

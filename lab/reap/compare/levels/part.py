@@ -1,4 +1,4 @@
-"""What `reap compare --levels` adds to an answer: a program on fragmented heaps, and the verdict."""
+"""Part of an answer by `reap compare --levels`: a program on fragmented heaps, and the verdict."""
 
 from typing import ClassVar, Self
 
@@ -21,7 +21,7 @@ class LevelsPart(Part, frozen=True, kw_only=True):
     """The verdict on `fragmented`."""
 
     def trimmed(self, limits: Limits) -> Self:  # noqa: ARG002 - what the page does not show is left out always
-        """The same without the ratios of every round."""
+        """Copy of the part without the ratios of every round."""
         return msgspec.structs.replace(self, fragmented=_without_pairs(self.fragmented))
 
     def sections(self) -> list[Section]:

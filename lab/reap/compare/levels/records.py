@@ -1,4 +1,4 @@
-"""What an experiment on fragmented heaps gives: one record an arm, with its ratios to the others."""
+"""Results of an experiment on fragmented heaps: one record an arm, with its ratios to the others."""
 
 from typing import Literal
 
@@ -102,7 +102,7 @@ class FailedControl(Record):
 
 
 class LayoutBias(Record):
-    """How the address-space layout affects a variant, under the baseline's allocator."""
+    """Effect of the address-space layout on a variant, under the baseline's allocator."""
 
     variant: str
     level: str

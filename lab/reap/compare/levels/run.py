@@ -117,7 +117,7 @@ def draw(
     stopped_early: bool = False,
     widening: float = 1.0,
 ) -> Fragmented:
-    """What these runs give, with intervals so many times as wide as for a fixed number of rounds."""
+    """Results of these runs, with intervals `widening` times as wide as for a fixed number of rounds."""
     plan, table = _fragment(spec), Table(spec, runs, dropped, widening)
     best = _best(table, plan)
     drawn = [_arm(table, plan, cell, best) for cell in arms.wanted(spec, plan)]
@@ -268,7 +268,7 @@ def _layout_bias(table: Table, plan: Fragment, variant: str, level: str) -> Layo
 
 
 def _failed_controls(table: Table, plan: Fragment) -> list[FailedControl]:
-    """Those that went wrong: a figure that is missing must not be taken for one that is as it should be."""
+    """Controls that went wrong: a missing figure must not be taken for one that is as it should be."""
     wanted = {arm.arm() for arm in arms.wanted(table.spec, plan)}
     return [
         FailedControl(

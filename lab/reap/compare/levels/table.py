@@ -86,11 +86,11 @@ class Table:
         return self._ratios(self._sound(base), self._sound(cell))
 
     def cpu(self, base: Cell, cell: Cell) -> Ratio | None:
-        """That of CPU time alone."""
+        """Ratio of CPU time alone, or None where `ratios` has none."""
         return self.ratios(base, cell).get("cpu")
 
     def misses(self, cell: Cell) -> Misses | None:
-        """What the arm did to caches, in runs that ended as they should."""
+        """Cache misses of the arm, in runs that ended as they should."""
         if run := self._simulated.get(cell.arm()):
             return None if self._ending_fault(run) else run.misses
         counted = self._counted.get(cell.arm(), {})
@@ -115,7 +115,7 @@ class Table:
         return self._ratios(self._sound(self.baseline), _ended(self._controls))
 
     def problem(self, cell: Cell) -> str:
-        """Why the arm says nothing; empty if it says something."""
+        """Reason why the arm has no result; empty if it has one."""
         if why := self.fault(cell):
             return why
         if len(self._sound(cell)) < statistics.LEAST_ROUNDS:
@@ -123,7 +123,7 @@ class Table:
         return ""
 
     def fault(self, cell: Cell) -> str:
-        """What went wrong in the arm; that it was not run often enough is nothing wrong."""
+        """Fault of the arm, or empty; too few rounds are not a fault."""
         return self.dropped.get(cell.arm()) or next(filter(None, map(self._run_fault, self.every(cell))), "")
 
     def littered(self, cell: Cell) -> bool:
@@ -135,7 +135,7 @@ class Table:
         return all(run.outcome.status in self.exits for run in self.every(cell))
 
     def same_output(self, cell: Cell) -> bool | None:
-        """Whether it always said what the baseline says; None where that may vary, or nothing was run."""
+        """Returns whether output always was the baseline's; None where it may vary, or nothing was run."""
         every = self.every(cell)
         if self._may_vary(cell) or not every:
             return None
@@ -146,7 +146,7 @@ class Table:
         return len(self.outputs) > 1 or cell.layout != 0
 
     def _run_fault(self, run: Run) -> str:
-        """Why a run says nothing of its arm; empty if it says something."""
+        """Reason why a run gives no result for its arm; empty if it gives one."""
         if why := self._ending_fault(run):
             return why
         if not self._may_vary(run.cell) and run.outcome.stdout_digest not in self.outputs:
@@ -154,7 +154,7 @@ class Table:
         return ""
 
     def _ending_fault(self, run: Run) -> str:
-        """The same without its output, which may be another in a simulated processor."""
+        """Form of `_run_fault` that ignores output, which may be another in a simulated processor."""
         if why := _litter_fault(run):
             return why
         if run.outcome.status not in self.exits:
@@ -182,12 +182,12 @@ class Table:
 
 
 def _ended(runs: Mapping[int, Run]) -> dict[int, Run]:
-    """Those that no signal ended."""
+    """Runs that no signal ended."""
     return {number: run for number, run in runs.items() if not run.outcome.signal}
 
 
 def _litter_fault(run: Run) -> str:
-    """Why the run was on no littered heap, or not on one that is known; empty where none was to be."""
+    """Reason why the run's heap was not littered, or not in a known way; empty where none was to be."""
     if run.laid is None:
         return ""
     if run.laid.failure:

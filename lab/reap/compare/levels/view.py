@@ -1,4 +1,4 @@
-"""What the page shows of a program on fragmented heaps, as plain strings and lists."""
+"""Contents of the page for a program on fragmented heaps, as plain strings and lists."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the figures of a program on fragmented heaps are called, on the terminal and on the page."""
+"""Names of the figures of a program on fragmented heaps, on the terminal and on the page."""
 
 from dataclasses import dataclass
 
@@ -53,12 +53,12 @@ def kinds(result: Fragmented) -> list[Kind]:
 
 
 def deciding(result: Fragmented) -> list[str]:
-    """When a ratio is equivalent, and what it means that rounds stop once all is decided."""
+    """Explains when a ratio is equivalent, and what it means that rounds stop once all is decided."""
     return [phrases.equivalent(result.worth), *phrases.stopping(result.widening)]
 
 
 def medians(result: Fragmented) -> str:
-    """What the table of medians is called."""
+    """Title of the table of medians."""
     return "Medians" if result.clean else "Medians, littering subtracted"
 
 
@@ -118,7 +118,7 @@ def _counted(result: Fragmented) -> list[str]:
 
 
 def miss_columns(result: Fragmented) -> list[str]:
-    """What `misses` gives."""
+    """Titles of the columns that `misses` fills."""
     return [_MISSES[field] for field in _counted(result)]
 
 
@@ -138,7 +138,7 @@ def _beside(count: int | None, other: int | None) -> str:
 
 
 def caches(result: Fragmented) -> str:
-    """Which misses were counted, and how; empty where none were."""
+    """Describes which misses were counted, and how; empty where none were."""
     found = next((arm.misses for arm in result.arms if arm.misses), None)
     if found is None:
         return ""
@@ -155,7 +155,7 @@ def caches(result: Fragmented) -> str:
 
 
 def layout_bias(result: Fragmented) -> list[str]:
-    """What other layouts did, a sentence a variant and level."""
+    """Effects of other address-space layouts, a sentence a variant and level."""
     said = []
     for each in result.layout_bias:
         if not each.ratios:
