@@ -22,15 +22,15 @@
 #include "reap/interpose/heap.h"
 #include "reap/interpose/large_cache.h"
 #include "reap/interpose/process_lock.h"
-#include "reap/interpose/window_map.h"
+#include "reap/source/window_map.h"
 
 namespace {
 
 using reap::Allocation;
+using reap::WindowMap;
 using reap::interpose::Heap;
 using reap::interpose::LargeCache;
 using reap::interpose::ProcessLock;
-using reap::interpose::WindowMap;
 
 /// Called after pages were moved, before whoever moved them knows.
 std::function<void()> after_move; // NOLINT(cert-err58-cpp)

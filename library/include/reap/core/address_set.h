@@ -9,7 +9,8 @@
 
 namespace reap::inline REAP_MODE {
 
-/// A set of addresses. With it checked mode tells whether a layer without chunks allocated an address.
+/// A set of addresses. With it checked and hardened mode tell whether a layer without chunks allocated an
+/// address.
 ///
 /// Null must not be inserted. Not thread-safe. Takes its table from a source and doubles it when full: 8 to
 /// 32 bytes per address.
@@ -96,8 +97,8 @@ class NoAddressSet {
     void erase(const void * /*address*/) const noexcept {}
 };
 
-/// In checked mode the addresses that a layer allocated; otherwise contains everything.
+/// In checked and hardened mode the addresses that a layer allocated; otherwise contains everything.
 template <Source Upstream>
-using KnownAddresses = std::conditional_t<checked, AddressSet<Upstream>, NoAddressSet>;
+using KnownAddresses = std::conditional_t<checked || hardened, AddressSet<Upstream>, NoAddressSet>;
 
 } // namespace reap::inline REAP_MODE

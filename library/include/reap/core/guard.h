@@ -55,13 +55,16 @@ struct Header {
     std::size_t size;
     std::uint32_t lead;  // offset of the object in the raw block
     std::uint32_t state; // live, ended, or anything else: not a header
-    std::uint64_t zone;  // known bytes, directly before the object
+    std::uint64_t zone;  // known bytes, directly before the object: other ones in each ledger
 
     [[nodiscard]] std::uint64_t seal_of() const noexcept { return Seal::of(this, older, newer, size, lead); }
 };
 inline constexpr std::uint32_t live = 0x11FE0B1E;
 inline constexpr std::uint32_t ended = 0xDEAD0B1E;
-inline constexpr std::uint64_t front_zone = 0xA6A6A6A6A6A6A6A6;
+/// The known bytes before the objects of a ledger. None is that of a fill.
+inline std::uint64_t front_zone(const void *ledger) noexcept {
+    return 0xA6A6A6A6A6A6A6A6 ^ reinterpret_cast<std::uintptr_t>(ledger) >> 3U;
+}
 inline constexpr unsigned char back_byte = 0xA9;
 inline Header *header_of(const void *object) noexcept {
     return reinterpret_cast<Header *>(static_cast<std::byte *>(const_cast<void *>(object)) - sizeof(Header));
@@ -173,9 +176,13 @@ class Ledger {
         std::byte *const object = static_cast<std::byte *>(raw) + lead(alignment);
         auto *const header = detail::header_of(object);
         annotate::undefined(raw, padded(size, alignment));
-        ::new (header) detail::Header{
-            {},           newest_,           nullptr, size, static_cast<std::uint32_t>(lead(alignment)),
-            detail::live, detail::front_zone};
+        ::new (header) detail::Header{{},
+                                      newest_,
+                                      nullptr,
+                                      size,
+                                      static_cast<std::uint32_t>(lead(alignment)),
+                                      detail::live,
+                                      detail::front_zone(this)};
         Seal::set(*header);
         set_newer(newest_, header);
         newest_ = header;
@@ -200,6 +207,10 @@ class Ledger {
             const auto last = static_cast<unsigned char>(header->state >> 24U);
             const bool twice = header->state == detail::ended || detail::is_fill(last);
             report_misuse({twice ? Misuse::double_free : Misuse::foreign_free, object, 0, layer});
+            return false;
+        }
+        if (header->zone != detail::front_zone(this) && Seal::holds(*header) && !has(header)) {
+            report_misuse({Misuse::foreign_free, object, 0, layer}); // a layer's above or below
             return false;
         }
         if (!intact(header, layer)) return false;
@@ -291,6 +302,7 @@ class Ledger {
         if (oldest == nullptr) return;
         for (;;) {
             const detail::Window window(oldest, sizeof *oldest);
+            if (oldest->zone == detail::front_zone(&other)) oldest->zone = detail::front_zone(this);
             if (oldest->older == nullptr || !Seal::holds(*oldest)) break;
             oldest = oldest->older;
         }
@@ -315,11 +327,21 @@ class Ledger {
     void forget() noexcept { newest_ = nullptr; }
 
   private:
+    /// Whether it is on this ledger. Linear in the number of objects.
+    bool has(const detail::Header *header) const noexcept {
+        for (const detail::Header *mine = newest_; mine != nullptr;) {
+            if (mine == header) return true;
+            const detail::Window window(mine, sizeof *mine);
+            if (!Seal::holds(*mine)) return true; // what is behind it cannot be told
+            mine = mine->older;
+        }
+        return false;
+    }
     /// Whether nothing around the object was overwritten. The header must be unpoisoned.
-    static bool intact(const detail::Header *header, const char *layer) noexcept {
+    bool intact(const detail::Header *header, const char *layer) const noexcept {
         const auto *const object = reinterpret_cast<const unsigned char *>(header + 1);
         const bool sealed = Seal::holds(*header);
-        if (header->zone != detail::front_zone || !sealed) {
+        if (header->zone != detail::front_zone(this) || !sealed) {
             report_misuse({Misuse::underflow, object, sealed ? header->size : 0, layer});
             return false;
         }

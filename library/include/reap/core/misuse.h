@@ -36,6 +36,8 @@ struct MisuseReport {
     const void *address; ///< of the object; for writes outside objects, of the first changed byte
     std::size_t size;    ///< of the object, in bytes; 0 if unknown
     const char *layer;   ///< the layer that found it, e.g. "Region"
+    /// In hardened mode: the layer that the object belongs to, if it is another one and known.
+    const void *owner = nullptr;
 };
 
 /// Called for every misuse. If it returns, the call that found the misuse does nothing more, and the layer
@@ -75,9 +77,13 @@ using MisuseHandler = void (*)(const MisuseReport &report);
 
 /// The default: one line on standard error, then abort().
 [[noreturn]] inline void abort_on_misuse(const MisuseReport &report) {
+    char owner[64] = "";
+    if (report.owner != nullptr)
+        std::snprintf(owner, sizeof owner, ", which belongs to the layer at %p", report.owner);
     char line[256];
-    std::snprintf(line, sizeof line, "reap: %s: %s at %p, %zu bytes; a debugger's backtrace shows the call\n",
-                  report.layer, to_string(report.what), report.address, report.size);
+    std::snprintf(line, sizeof line,
+                  "reap: %s: %s at %p, %zu bytes%s; a debugger's backtrace shows the call\n", report.layer,
+                  to_string(report.what), report.address, report.size, owner);
     // Without stdio: the misuse may have hit its buffers. Nothing can be done if this fails.
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, std::strlen(line));
     std::abort();

@@ -6,9 +6,9 @@
 
 #include "reap/core/size.h"
 #include "reap/core/source.h"
-#include "reap/interpose/window_map.h"
 #include "reap/source/superblocks.h"
 #include "reap/source/system_pages.h"
+#include "reap/source/window_map.h"
 
 namespace reap::inline REAP_MODE::interpose {
 

@@ -15,10 +15,10 @@
 #include "reap/interpose/large_cache.h"
 #include "reap/interpose/marked_pages.h"
 #include "reap/interpose/process_lock.h"
-#include "reap/interpose/window_map.h"
 #include "reap/source/cached_superblocks.h"
 #include "reap/source/superblocks.h"
 #include "reap/source/system_pages.h"
+#include "reap/source/window_map.h"
 
 namespace reap::inline REAP_MODE::interpose {
 

@@ -185,11 +185,19 @@ class FixedBlock {
     void *serve_hardened(Otherwise otherwise);
     /// Hardened mode's free. A report names `layer`.
     void retire(void *block, const char *layer) noexcept;
-    /// Whether a pool made the slab that the address would be in: in hardened mode, for any readable address.
-    static bool is_sealed(const void *address, std::size_t slab_size) noexcept;
+    /// The same for an address that is known to be in a slab of this pool.
+    void retire_held(void *block, const char *layer) noexcept;
+    /// Hardened mode: whether a pool of this home made the slab that the address would be in, for any
+    /// readable address.
+    static bool is_sealed(const void *address, std::size_t slab_size, const void *home) noexcept;
     /// Whether it is in a slab of this pool: in hardened mode.
     [[nodiscard]] bool holds(const void *address) const noexcept {
-        return links_.covers(address) && slab_of(const_cast<void *>(address), slab_size_)->owner == this;
+        return links_.covers(address) && slab_of(const_cast<void *>(address), slab_size_)->owner == this &&
+               is_sealed(address, slab_size_, home());
+    }
+    /// Hardened mode: from the first block on, blocks are freed through what this pool is a part of.
+    void belong_to([[maybe_unused]] const void *home) noexcept {
+        if constexpr (hardened) home_.of = home;
     }
 
     /// The pool of this block: in plain mode, for a block of any pool with such slabs.
@@ -219,15 +227,18 @@ class FixedBlock {
         Slab *older = nullptr; // of the first slab of a chunk: the chunk before this one
         std::size_t size = 0;  // of the first slab of a chunk: all of the chunk
         struct NoSecret {
-            static void set(Slab & /*slab*/) noexcept {}
+            static void set(Slab & /*slab*/, const void * /*home*/) noexcept {}
+            static void clear() noexcept {}
         };
         struct WithSecret {
-            static std::uint64_t word_for(const Slab *slab, const FixedBlock *owner) noexcept {
-                const std::uint64_t at = reinterpret_cast<std::uintptr_t>(slab);
-                return at ^ std::rotl(std::uint64_t{reinterpret_cast<std::uintptr_t>(owner)}, 16) ^
-                       Secret::of_process();
+            static std::uint64_t word_for(const Slab *slab, const void *home) noexcept {
+                const auto turned = [](const void *layer, int bits) {
+                    return std::rotl(std::uint64_t{reinterpret_cast<std::uintptr_t>(layer)}, bits);
+                };
+                return turned(slab, 0) ^ turned(slab->owner, 16) ^ turned(home, 32) ^ Secret::of_process();
             }
-            static void set(Slab &slab) noexcept { slab.seal.word = word_for(&slab, slab.owner); }
+            static void set(Slab &slab, const void *home) noexcept { slab.seal.word = word_for(&slab, home); }
+            void clear() noexcept { word = 0; }
             std::uint64_t word = 0;
         };
         [[no_unique_address]] std::conditional_t<hardened, WithSecret, NoSecret> seal{};
@@ -243,6 +254,19 @@ class FixedBlock {
         std::uint64_t *word;
         std::uint64_t bit;
     };
+    /// What a block is freed through: this pool, or what it is a part of.
+    struct Home {
+        const void *of = nullptr;
+    };
+    struct NoHome {};
+    [[nodiscard]] const void *home() const noexcept {
+        if constexpr (hardened) {
+            if (home_.of != nullptr) return home_.of;
+        }
+        return this;
+    }
+    /// Hardened mode: the pool that the address is of, if it has slabs of this size and is no part of others.
+    [[nodiscard]] const void *pool_of(const void *address) const noexcept;
     bool find_place(void *address, Place &place) const noexcept;
     bool is_untouched(const void *block) const noexcept;
     void end_hardened(bool keeps_chunks) noexcept;
@@ -298,6 +322,7 @@ class FixedBlock {
     [[no_unique_address]] Ledger ledger_;
     [[no_unique_address]] Links<FixedBlock> links_;
     [[no_unique_address]] Quarantined<FixedBlock> quarantine_;
+    [[no_unique_address]] std::conditional_t<hardened, Home, NoHome> home_;
     [[no_unique_address]] annotate::Pool<FixedBlock> pool_{name};
     void *magazine_[magazine_size];
 };
@@ -418,7 +443,7 @@ void FixedBlock<Upstream>::carve() noexcept {
     } else {
         slab = ::new (carve_) Slab{.owner = this};
     }
-    slab->seal.set(*slab);
+    slab->seal.set(*slab, home());
     std::fill_n(slab->bitmap(), words() * (hardened ? 2 : 1), 0);
     carve_ += slab_size_;
     ++slabs_;
@@ -555,12 +580,19 @@ template <Source Upstream>
 #if REAP_ASAN
 [[gnu::no_sanitize_address]]
 #endif
-bool FixedBlock<Upstream>::is_sealed(const void *address, std::size_t slab_size) noexcept {
+bool FixedBlock<Upstream>::is_sealed(const void *address, std::size_t slab_size, const void *home) noexcept {
     if constexpr (hardened) {
         const Slab *const slab = slab_of(const_cast<void *>(address), slab_size);
-        return slab->seal.word == Slab::WithSecret::word_for(slab, slab->owner);
+        return slab->seal.word == Slab::WithSecret::word_for(slab, home);
     }
     return true;
+}
+
+template <Source Upstream>
+const void *FixedBlock<Upstream>::pool_of(const void *address) const noexcept {
+    if (!links_.covers(address)) return nullptr;
+    const FixedBlock *const owner = slab_of(const_cast<void *>(address), slab_size_)->owner;
+    return owner != this && is_sealed(address, slab_size_, owner) ? owner : nullptr;
 }
 
 template <Source Upstream>
@@ -608,7 +640,12 @@ void *FixedBlock<Upstream>::serve_hardened(Otherwise otherwise) {
 template <Source Upstream>
 void FixedBlock<Upstream>::retire(void *block, const char *layer) noexcept {
     if (!holds(block)) [[unlikely]]
-        return report_misuse({Misuse::foreign_free, block, 0, layer});
+        return report_misuse({Misuse::foreign_free, block, 0, layer, pool_of(block)});
+    retire_held(block, layer);
+}
+
+template <Source Upstream>
+void FixedBlock<Upstream>::retire_held(void *block, const char *layer) noexcept {
     Place place{};
     if (!find_place(block, place)) [[unlikely]]
         return report_misuse({Misuse::interior_free, block, block_size_, layer});
@@ -620,17 +657,20 @@ void FixedBlock<Upstream>::retire(void *block, const char *layer) noexcept {
     if (void *const oldest = quarantine_.exchange(block); oldest != nullptr) put(oldest);
 }
 
-/// Before all blocks are freed: none is allocated any more.
+/// Before all blocks are freed: none is allocated any more, and no slab is a pool's until it is carved again.
 template <Source Upstream>
 void FixedBlock<Upstream>::end_hardened(bool keeps_chunks) noexcept {
     quarantine_.drain([this](void *block) {
         if (!is_untouched(block)) report_misuse({Misuse::use_after_free, block, block_size_, name});
     });
-    for (Slab *chunk = chunk_; keeps_chunks && chunk != nullptr; chunk = chunk->older) {
+    for (Slab *chunk = chunk_; chunk != nullptr; chunk = chunk->older) {
         auto *at = reinterpret_cast<std::byte *>(chunk);
         const std::byte *const end = chunk == chunk_ ? carve_ : at + chunk->size;
-        for (; at != end; at += slab_size_)
-            std::fill_n(reinterpret_cast<Slab *>(at)->bitmap() + words(), words(), 0);
+        for (; at != end; at += slab_size_) {
+            auto *const slab = reinterpret_cast<Slab *>(at);
+            slab->seal.clear();
+            if (keeps_chunks) std::fill_n(slab->bitmap() + words(), words(), 0);
+        }
     }
 }
 

@@ -18,6 +18,7 @@
 #include "reap/core/keep.h"
 #include "reap/core/link.h"
 #include "reap/core/misuse.h"
+#include "reap/core/owner.h"
 #include "reap/core/quarantine.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
@@ -177,6 +178,7 @@ class Mempool {
         Block *older;
         Block *older_chunk; // of the first block of a chunk
         std::size_t bytes;  // of the chunk, where this is its first block
+        [[no_unique_address]] OwnerRecord owner{};
         [[nodiscard]] std::uint64_t *live() noexcept { return reinterpret_cast<std::uint64_t *>(this + 1); }
         [[nodiscard]] std::byte *data() noexcept { return reinterpret_cast<std::byte *>(this); }
     };
@@ -221,8 +223,10 @@ class Mempool {
         return reinterpret_cast<std::uintptr_t>(object) & layout_.mask;
     }
     std::uint64_t &word_of(T *object) const noexcept {
-        auto *const block = reinterpret_cast<std::byte *>(object) - offset_of(object);
-        return reinterpret_cast<Block *>(block)->live()[offset_of(object) / (unit * 64)];
+        return block_of(object)->live()[offset_of(object) / (unit * 64)];
+    }
+    Block *block_of(T *object) const noexcept {
+        return reinterpret_cast<Block *>(reinterpret_cast<std::byte *>(object) - offset_of(object));
     }
     std::uint64_t bit_of(const T *object) const noexcept {
         return std::uint64_t{1} << (offset_of(object) / unit % 64);
@@ -317,10 +321,13 @@ class Mempool {
     /// Hardened mode: whether an object of this pool is there; otherwise reports what it is.
     bool is_live(T *object) const noexcept {
         const std::size_t in_blocks = offset_of(object) - layout_.first;
-        const bool mine = links_.covers(object) && in_blocks < layout_.block() && in_blocks % place_size == 0;
+        const bool possible =
+            links_.covers(object) && in_blocks < layout_.block() && in_blocks % place_size == 0;
+        const bool mine = possible && block_of(object)->owner.names(this);
         if (mine && (word_of(object) & bit_of(object)) != 0) [[likely]]
             return true;
-        report_misuse({mine ? Misuse::double_free : Misuse::foreign_free, object, sizeof(T), name});
+        report_misuse({mine ? Misuse::double_free : Misuse::foreign_free, object, sizeof(T), name,
+                       possible && !mine ? block_of(object)->owner.layer() : nullptr});
         return false;
     }
     bool is_place(const T *object) const noexcept;
@@ -462,6 +469,7 @@ bool Mempool<T, Upstream>::next_block() noexcept(F == Failure::returns_null) {
         if (block == nullptr) return false;
         left_ = objects_per_chunk_;
     }
+    block->owner.set(this);
     ::new (block->live()) std::uint64_t[layout_.words]{};
     block->older = newest_;
     newest_ = block;
@@ -518,6 +526,7 @@ void Mempool<T, Upstream>::clear(std::size_t keep) noexcept {
         if (!links_.is_last(static_cast<Place *>(place)))
             report_misuse({Misuse::use_after_free, place, sizeof(T), name});
     });
+    for (Block *block = newest_; hardened && block != nullptr; block = block->older) block->owner.clear();
     free_ = nullptr;
     fresh_ = nullptr;
     fresh_end_ = nullptr;

@@ -50,7 +50,8 @@ struct ObstackStatistics {
 ///
 /// It does not free an object between others, is not thread-safe, and can be neither copied nor moved. It
 /// runs the destructors of what create() made, the youngest first; other memory has none. A destructor that
-/// runs here must not free from this obstack.
+/// runs here may allocate, also objects with destructors, which end in the same call; it must neither free
+/// from this obstack nor reset or end it.
 ///
 /// The last object may grow while its size is not known yet: grow() until finish(). Nothing else can be
 /// allocated meanwhile.
@@ -547,21 +548,19 @@ bool Obstack<Upstream, Granule>::free_from_any(void *object) noexcept {
         const bool held = find(object, chunk_) != nullptr || find(object, spare_) != nullptr;
         if (!ledger_.check(object, guard::any_size, held, name)) return false;
     }
-    Chunk *newer = nullptr; // than the object's
     Chunk *chunk = chunk_;
     for (; chunk != nullptr; chunk = chunk->older) {
-        const std::size_t used = newer == nullptr ? distance(start_of(chunk), current_) : room_of(chunk);
+        const std::size_t used = chunk == chunk_ ? distance(start_of(chunk), current_) : room_of(chunk);
         if (distance(start_of(chunk), object) < used) break;
-        newer = chunk;
     }
     if (chunk == nullptr) return false;
 
-    // Addresses can be compared within the chunk only; what is in newer ones is newer.
     drop();
-    if (newer != nullptr) {
-        while (cleanups_ != newer->cleanups) run_cleanup();
-    }
-    while (cleanups_ != chunk->cleanups && distance(object, cleanups_) < room_of(chunk)) run_cleanup();
+    // Those in this chunk but in front of the object are older; all others down to the chunk's are newer.
+    while (cleanups_ != chunk->cleanups &&
+           distance(start_of(chunk), cleanups_) >= distance(start_of(chunk), object))
+        run_cleanup();
+    drop(); // what a destructor began
     pool_.came_back_from(object);
 
     if constexpr (checked) {
@@ -591,6 +590,7 @@ template <Source Upstream, std::size_t Granule>
 void Obstack<Upstream, Granule>::reset(std::size_t keep) noexcept {
     drop();
     while (cleanups_ != nullptr) run_cleanup();
+    drop(); // what a destructor began
     pool_.emptied();
     ledger_.end_newer_than(nullptr, name);
     if constexpr (checked) {

@@ -32,8 +32,8 @@ namespace reap::inline REAP_MODE {
 
 namespace detail {
 
-/// The record that an object's address leads to: its owner.
-template <class Chunks>
+/// The record that an object's address leads to: its owner. One with another Granule reads sizes otherwise.
+template <class Chunks, std::size_t Granule>
 struct ReapOwner : ThreadSlot {
     explicit ReapOwner() = default;
     explicit ReapOwner(const auto &upstream) : chunks(upstream) {}
@@ -70,6 +70,10 @@ class SharedRange {
     std::atomic<std::uintptr_t> low_{std::numeric_limits<std::uintptr_t>::max()};
     std::atomic<std::uintptr_t> high_{0};
 };
+
+/// Its address identifies a type of owner.
+template <class Owner>
+inline constinit char owner_type = 0;
 
 /// The chunks of one owner, which identify it: the superblock of a block has a word that points to the owner.
 /// As a source it is a pointer, and can be copied.
@@ -162,10 +166,12 @@ class OwnedChunks {
         if constexpr (hardened) return static_cast<Owner *>(encoded(*word, word));
         return static_cast<Owner *>(*word);
     }
-    /// Encodes an owner for the word at this address, and decodes it.
+    /// Encodes an owner for the word at this address, and decodes it. An owner of another type is none here.
     static void *encoded(const void *owner, void *const *word) noexcept {
+        const std::uint64_t type = reinterpret_cast<std::uintptr_t>(&owner_type<Owner>) * 0x9E3779B97F4A7C15U;
         return reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(owner) ^
-                                        reinterpret_cast<std::uintptr_t>(word) ^ Secret::of_process());
+                                        reinterpret_cast<std::uintptr_t>(word) ^ Secret::of_process() ^
+                                        type >> 1U);
     }
     void claim(const void *address) noexcept {
         void **const word = Words::word_for(address);
@@ -181,11 +187,16 @@ class OwnedChunks {
             all_.cover(data, size);
         }
     }
+    /// Where the words for a large object are that is in this memory.
+    static const std::byte *window_of_words(const void *data, std::size_t alignment) noexcept {
+        return static_cast<const std::byte *>(data) + (std::max(alignment, Window) - Window);
+    }
     /// A reap puts in front of a large object as much as the object's alignment, or less than Window. Only
     /// one word is read later; the reap overwrites others.
     void *claim_large(void *data, std::size_t size, std::size_t alignment) noexcept {
         if (data == nullptr) return nullptr;
         cover(data, size);
+        if constexpr (hardened) recorded_windows<Window>.add(window_of_words(data, alignment));
         const std::size_t least = std::max(alignment, Window) - Window;
         for (std::size_t lead = least; lead < least + Window; lead += Words::smallest)
             claim(static_cast<std::byte *>(data) + lead);
@@ -262,10 +273,8 @@ inline constexpr std::size_t window_of<detail::OwnedChunks<Owner, Window>> = Win
 /// mimalloc.
 template <Source Upstream = CachedSuperblocks, std::size_t Granule = 8,
           std::size_t Window = window_of<Upstream> != 0 ? window_of<Upstream> : usual_window>
-class OwnedReap : private detail::ReapOwner<
-                      std::conditional_t<window_of<Upstream> != 0, Upstream, Superblocks<Upstream, Window>>> {
-    using Owner = detail::ReapOwner<
-        std::conditional_t<window_of<Upstream> != 0, Upstream, Superblocks<Upstream, Window>>>;
+class OwnedReap : private detail::ReapOwner<ChunksOver<Upstream, Window>, Granule> {
+    using Owner = detail::ReapOwner<ChunksOver<Upstream, Window>, Granule>;
     using Chunks = detail::OwnedChunks<Owner, Window>;
     using Inner = Reap<Chunks, Granule, Window>;
 
@@ -448,7 +457,8 @@ class OwnedReap : private detail::ReapOwner<
 
     /// Hardened mode: whether it can be an object of any reap of this type; if not, that is reported.
     static bool has_owner(const void *object) noexcept {
-        if (Chunks::has_owner(object)) [[likely]]
+        if (recorded_windows<Window>.has(static_cast<const std::byte *>(object) - 1) &&
+            Chunks::has_owner(object)) [[likely]]
             return true;
         report_misuse({Misuse::foreign_free, object, 0, name});
         return false;

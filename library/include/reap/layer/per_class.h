@@ -195,18 +195,18 @@ class PerClass {
             }
         }
         if (raw == nullptr) raw = obtain<F>(source_, size, alignment);
-        if constexpr (checked) {
+        if constexpr (checked || hardened) {
             if (raw == nullptr) return nullptr;
             void *const object = ledger_.admit(raw, sizeof(T), alignment);
+            if constexpr (hardened) {
+                links_.cover(raw, size);
+                set_mark(raw, 0); // somebody's before
+            }
             if (known_.insert(object)) return object;
             ledger_.discharge(object, guard::any_size, true, name);
             annotate::defined(raw, size);
             source_.deallocate(raw, size, alignment);
             return fail<F>();
-        }
-        if (raw != nullptr) links_.cover(raw, size);
-        if constexpr (hardened) {
-            if (raw != nullptr) set_mark(raw, 0); // somebody's before
         }
         return raw;
     }
@@ -227,8 +227,10 @@ class PerClass {
     }
 
     [[gnu::always_inline]] void put(void *raw) noexcept {
-        if (freelist_ == Freelist::off) [[unlikely]]
+        if (freelist_ == Freelist::off) [[unlikely]] {
+            if constexpr (hardened) known_.erase(raw);
             return source_.deallocate(raw, size, alignment);
+        }
         if constexpr (hardened) {
             links_.template make<Free>(raw, nullptr);
             set_mark(raw, mark_of(raw));
@@ -268,8 +270,7 @@ class PerClass {
     }
     /// Whether an object can be there; otherwise reports what it is.
     bool is_live(const void *object) const noexcept {
-        const bool is_mine =
-            links_.covers(object) && reinterpret_cast<std::uintptr_t>(object) % alignment == 0;
+        const bool is_mine = known_.contains(object);
         if (is_mine && !is_marked(object)) [[likely]]
             return true;
         report_misuse({is_mine ? Misuse::double_free : Misuse::foreign_free, object, sizeof(T), name});
@@ -283,7 +284,10 @@ class PerClass {
             annotate::defined(raw, size);
             known_.erase(static_cast<std::byte *>(raw) + guard::lead(alignment));
         }
-        if constexpr (hardened) set_mark(raw, 0);
+        if constexpr (hardened) {
+            set_mark(raw, 0);
+            known_.erase(raw);
+        }
         source_.deallocate(raw, size, alignment);
     }
 

@@ -19,7 +19,9 @@
 #include "reap/core/keep.h"
 #include "reap/core/link.h"
 #include "reap/core/misuse.h"
+#include "reap/core/owner.h"
 #include "reap/core/quarantine.h"
+#include "reap/core/running.h"
 #include "reap/core/seal.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
@@ -91,6 +93,7 @@ struct ReapState {
         std::size_t alignment; // of the memory; at least the object's
         std::size_t lead;      // offset of the object in the memory
         std::uint64_t serial;
+        [[no_unique_address]] OwnerRecord owner{};
         [[no_unique_address]] CheckedSeal seal{};
         [[nodiscard]] std::uint64_t seal_of() const noexcept {
             return Seal::of(this, older, newer, size, alignment, lead, serial);
@@ -187,7 +190,8 @@ struct ReapState {
 /// It is not thread-safe, and can be neither copied nor moved: its objects, marks and nested reaps point into
 /// it. It does not move objects, so free memory may be fragmented into pieces too small for a request. It
 /// takes superblocks of 2 MB, aligned to 2 MB, from its source; a small Buffer does not suffice. reset() runs
-/// the destructors of what create() made, the youngest first; other memory has none.
+/// the destructors of what create() made, the youngest first; other memory has none. Such a destructor may
+/// use the reap in any way, as a Region's: also rewind, reset or end it.
 ///
 /// While nothing is freed, allocation increments a pointer, as in a region, and stores the object's size in
 /// one byte. From the first free on, freed memory is reused: free blocks of exactly the size come first, then
@@ -223,9 +227,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     using Shadow = detail::Shadow<Window, unit>;
     using FreeBlocks = detail::FreeBlocks;
     using Block = FreeBlocks::Block;
-    /// Where chunks come from: the source itself, if it has superblocks, otherwise superblocks of our own
-    /// over it.
-    using Chunks = std::conditional_t<window_of<Upstream> != 0, Upstream, Superblocks<Upstream, Window>>;
+    using Chunks = ChunksOver<Upstream, Window>;
 
   public:
     using TypedMembers<Reap>::allocate;
@@ -263,9 +265,10 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         constexpr std::size_t usual = ReapOptions{}.first_chunk;
         if (alone_ != nullptr && spare_ == nullptr && chunk_->size == usual) [[likely]] {
             pool_.emptied();
+            disown(chunk_, usual);
             chunks_.deallocate(chunk_, usual, chunk_alignment);
         } else {
-            run_cleanups(nullptr);
+            while (known().cleanups != nullptr) (void)run_cleanup();
             all_came_back();
             out_of_line([](Reap &reap) { return reap.reset_slow(keep_none), true; });
         }
@@ -456,7 +459,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
             auto *const node = reinterpret_cast<NodeOf<T> *>(object); // which begins with the object
             if (!is_linked(&node->cleanup)) return;
             unlink(*rare_, &node->cleanup);
-            object->~T();
+            if (detail::Running::run(&node->cleanup) != detail::Ran::usual) return;
         }
         deallocate(object, sizeof(NodeOf<T>), alignof(NodeOf<T>));
     }
@@ -478,7 +481,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
                 std::launder(static_cast<typename Array::Record *>(Array::place_of_record(first, count)));
             if (!is_linked(record)) return;
             unlink(*rare_, record);
-            detail::destroy_elements(first, count);
+            if (detail::Running::run(record) != detail::Ran::usual) return;
         }
         deallocate(first, size, Array::alignment);
     }
@@ -506,7 +509,9 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
             pool_.emptied();
             current_ = alone_;
         } else {
-            run_cleanups(nullptr);
+            while (known().cleanups != nullptr)
+                if (!run_cleanup()) [[unlikely]]
+                    return;
             all_came_back();
             out_of_line([keep](Reap &reap) { return reap.reset_slow(keep), true; });
         }
@@ -739,7 +744,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     /// Hardened mode's free of a small block in the common case. From now on the shadow marks it free.
     /// `size`: as the caller gave it, or any_size.
     [[gnu::always_inline]] void retire(void *object, std::size_t size, std::size_t alignment) noexcept {
-        if (reuse_ == nullptr || !links_.covers(object) || Shadow::offset_of(object) == 0) [[unlikely]]
+        if (reuse_ == nullptr || Shadow::offset_of(object) == 0 || !is_mine(object)) [[unlikely]]
             return retire_slow(object, size, alignment);
         typename Shadow::Code *const byte = Shadow::byte_of(object);
         const std::size_t asked = told || size != guard::any_size ? Shadow::code_for(size) : *byte;
@@ -940,15 +945,14 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         }
         return true;
     }
-    /// Rewinds to a mark; null: frees everything. In place and inline: a destructor may use this reap, and
-    /// destroy what the mark records as the newest that stays.
-    [[gnu::always_inline]] void run_cleanups(const MarkRecord *mark) noexcept {
-        while (known().cleanups != (mark == nullptr ? nullptr : mark->cleanups)) {
-            Cleanup *const cleanup = known().cleanups;
-            if (!is_linked(cleanup)) return;
-            unlink(*rare_, cleanup);
-            cleanup->run(cleanup);
-        }
+    /// Runs the youngest destructor. Returns false if all was freed meanwhile: then nothing is left to do. In
+    /// place and inline: a destructor may use this reap, and destroy what the mark records as the newest that
+    /// stays.
+    [[gnu::always_inline]] bool run_cleanup() noexcept {
+        Cleanup *const cleanup = known().cleanups;
+        if (!is_linked(cleanup)) return true; // they are given up
+        unlink(*rare_, cleanup);
+        return detail::Running::run(cleanup) != detail::Ran::gone;
     }
 
     template <class Use>
@@ -979,6 +983,44 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     bool give_up(Block *&list) const noexcept;
     void report_written(const Block *block) const noexcept;
     bool is_live(const void *object) const noexcept;
+    /// Whether superblocks name the owner of a chunk: in hardened mode, unless another class does it.
+    static constexpr bool has_owner_words = hardened && !is_owned;
+    static OwnerWord *owner_word(const void *address) noexcept {
+        return reinterpret_cast<OwnerWord *>(Superblocks<SystemPages, Window>::word_for(address));
+    }
+    /// The record of who owns an object, or an address near one: in the superblock, or for a large object
+    /// aligned to one, in front of it.
+    static const OwnerRecord &owner_of(const void *object) noexcept {
+        if (Shadow::offset_of(object) == 0) return header_of(const_cast<void *>(object))->owner;
+        return *reinterpret_cast<const OwnerRecord *>(owner_word(object));
+    }
+    /// Hardened mode: whether owner_of() may be read.
+    [[gnu::always_inline]] bool has_owner(const void *object) const noexcept {
+        return links_.covers(object) && recorded_windows<Window>.has(static_cast<const std::byte *>(object) -
+                                                                     (Shadow::offset_of(object) == 0));
+    }
+    /// Hardened mode: whether the address is in memory of this reap.
+    [[gnu::always_inline]] bool is_mine(const void *object) const noexcept {
+        if constexpr (has_owner_words) return has_owner(object) && owner_of(object).names(this);
+        return links_.covers(object);
+    }
+    /// Names this reap the owner of a chunk, and ends that.
+    [[gnu::always_inline]] void own(const void *chunk, std::size_t size) const noexcept {
+        if constexpr (has_owner_words) {
+            for (std::size_t at = 0; at < size; at += Superblocks<SystemPages, Window>::smallest)
+                (::new (static_cast<void *>(owner_word(static_cast<const std::byte *>(chunk) + at)))
+                     OwnerWord)
+                    ->set(this);
+        }
+    }
+    [[gnu::always_inline]] static void disown(const void *chunk, std::size_t size) noexcept {
+        if constexpr (has_owner_words) {
+            for (std::size_t at = 0; at < size; at += Superblocks<SystemPages, Window>::smallest)
+                owner_word(static_cast<const std::byte *>(chunk) + at)->clear();
+        }
+    }
+    void own(Large *large) const noexcept;
+    static void disown(Large *large) noexcept;
     static bool end_without_owner(void *object) noexcept;
     bool is_linked_large(const Large *large) const noexcept;
     bool check_quarantine() const noexcept;

@@ -16,6 +16,7 @@
 #include "reap/core/failure.h"
 #include "reap/core/guard.h"
 #include "reap/core/keep.h"
+#include "reap/core/running.h"
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/core/typed.h"
@@ -76,7 +77,7 @@ struct RegionState {
         Chunk *chunk;
         std::byte *current;
         Large *large;
-        Cleanup *cleanups;
+        Cleanup boundary;   // on the list of cleanups, until all newer ones have run
         const void *newest; // of the ledger
     };
 
@@ -99,7 +100,10 @@ struct RegionState {
 ///
 /// It does not free single objects (except the last one), is not thread-safe, and can be neither copied nor
 /// moved: its objects, marks and nested regions point into it. rewind() and reset() run the destructors of
-/// what create() made, the youngest first; memory from allocate() has none.
+/// what create() made, the youngest first; memory from allocate() has none. Such a destructor may use the
+/// region in any way: what it allocates with destructors during a reset() ends in the same reset. It may also
+/// rewind, reset or end the region, unless it is an element of an array; its object is then gone, and it must
+/// touch nothing of it any more.
 ///
 /// Every size is rounded up to Granule, which is also the minimum alignment; a smaller Granule packs more
 /// densely (8 saves a fifth where objects are small structures of pointers). Larger alignments are computed
@@ -147,7 +151,7 @@ class Region : private detail::RegionState, public ArrayMembers<Region<Upstream,
             pool_.emptied();
             source_.deallocate(chunk_, usual, chunk_alignment);
         } else {
-            run_cleanups(nullptr);
+            while (cleanups_ != nullptr) (void)run_cleanup();
             all_came_back();
             out_of_line([](Region &region) { return region.reset_slow(keep_none), true; });
         }
@@ -242,7 +246,9 @@ class Region : private detail::RegionState, public ArrayMembers<Region<Upstream,
             pool_.emptied();
             current_ = alone_;
         } else {
-            run_cleanups(nullptr);
+            while (cleanups_ != nullptr)
+                if (!run_cleanup()) [[unlikely]]
+                    return;
             all_came_back();
             out_of_line([keep](Region &region) { return region.reset_slow(keep), true; });
         }
@@ -442,15 +448,14 @@ class Region : private detail::RegionState, public ArrayMembers<Region<Upstream,
         cleanups_ = cleanup;
         alone_ = nullptr;
     }
-    /// In place and inline: a destructor may use this region.
-    void run_cleanups(const Cleanup *last) noexcept {
-        while (cleanups_ != last) {
-            // Unlinked first: the destructor may allocate here, or make something with a destructor of its
-            // own.
-            Cleanup *const cleanup = std::exchange(cleanups_, cleanups_->older);
-            cleanup->run(cleanup);
-        }
+    /// Runs the youngest destructor. Returns false if all was freed meanwhile: then nothing is left to do. In
+    /// place and inline: a destructor may use this region.
+    bool run_cleanup() noexcept {
+        // Unlinked first: the destructor may allocate here, or make something with a destructor of its own.
+        return detail::Running::run(std::exchange(cleanups_, cleanups_->older)) != detail::Ran::gone;
     }
+    /// Of a mark: all that is newer has run.
+    static void pass_mark(Cleanup *self) noexcept { self->run = nullptr; }
     void free_large(const Large *last) noexcept;
 
     template <Failure F>
@@ -589,6 +594,7 @@ void Region<Upstream, Granule>::leave(Chunk *chunk) noexcept {
         guard::open(start_of(chunk), static_cast<std::size_t>(end_of(chunk) - start_of(chunk)), name);
     }
     held_ -= chunk->size;
+    detail::Running::gone(chunk, chunk->size);
     source_.deallocate(chunk, chunk->size, chunk_alignment);
 }
 
@@ -601,6 +607,11 @@ void Region<Upstream, Granule>::free_large(const Large *last) noexcept {
         auto *const data = static_cast<std::byte *>(object_of(large)) - large_lead(alignment);
         annotate::defined(data, size);
         held_ -= size;
+        // Without a mark all is freed.
+        if (marks_ == nullptr)
+            detail::Running::gone(data, size);
+        else
+            detail::Running::freed(data, size);
         source_.deallocate(data, size, alignment);
     }
 }
@@ -643,8 +654,9 @@ bool Region<Upstream, Granule>::resize_raw(void *object, std::size_t old_size,
 template <Source Upstream, std::size_t Granule>
 typename Region<Upstream, Granule>::Mark Region<Upstream, Granule>::mark() {
     void *const data = take_open<Failure::throws>(sizeof(MarkRecord), std::max(Granule, alignof(MarkRecord)));
-    marks_ = ::new (data)
-        MarkRecord{marks_, ++detail::marks_taken, chunk_, current_, large_, cleanups_, ledger_.newest()};
+    marks_ = ::new (data) MarkRecord{marks_, ++detail::marks_taken,  chunk_,          current_,
+                                     large_, {pass_mark, cleanups_}, ledger_.newest()};
+    cleanups_ = &marks_->boundary;
     Pool::begin_part(marks_);
     alone_ = nullptr; // a reset makes marks stale
     Mark mark;
@@ -654,12 +666,17 @@ typename Region<Upstream, Granule>::Mark Region<Upstream, Granule>::mark() {
 
 template <Source Upstream, std::size_t Granule>
 bool Region<Upstream, Granule>::rewind(const Mark &mark) noexcept {
-    MarkRecord *const record = mark.find_in(marks_);
+    MarkRecord *record = mark.find_in(marks_);
     if (record == nullptr) {
         if constexpr (checked) report_misuse({Misuse::stale_mark, mark.record_, 0, name});
         return false;
     }
-    run_cleanups(record->cleanups);
+    // A destructor may end what the mark lies in, or rewind further, or reset: then this is done.
+    for (const Mark copy = mark; record->boundary.run != nullptr && cleanups_ != &record->boundary;) {
+        if (!run_cleanup()) return true;
+        record = copy.find_in(marks_);
+        if (record == nullptr) return true;
+    }
     came_back_since(record);
     ledger_.end_newer_than(record->newest, name);
     if constexpr (checked) {
@@ -672,10 +689,12 @@ bool Region<Upstream, Granule>::rewind(const Mark &mark) noexcept {
             guard::close(start_of(chunk_), static_cast<std::size_t>(end_of(chunk_) - start_of(chunk_)),
                          guard::Fill::rewound);
         }
+        detail::Running::freed(chunk_, chunk_->size);
         detail::move_first(chunk_, spare_);
     }
     current_ = record->current;
     end_ = chunk_ == nullptr ? nullptr : end_of(chunk_);
+    detail::Running::freed(current_, static_cast<std::size_t>(end_ - current_));
     if constexpr (checked) {
         if (chunk_ != nullptr)
             guard::close(current_, static_cast<std::size_t>(end_ - current_), guard::Fill::rewound);
@@ -697,7 +716,7 @@ void Region<Upstream, Granule>::reset_slow(std::size_t keep) noexcept {
             guard::close(start_of(chunk), static_cast<std::size_t>(end_of(chunk) - start_of(chunk)),
                          guard::Fill::reset);
         }
-        (void)chunk;
+        detail::Running::freed(chunk, chunk->size);
     });
     Chunk *kept = nullptr;
     Chunk **last = &kept;
@@ -722,6 +741,7 @@ void Region<Upstream, Granule>::reset_slow(std::size_t keep) noexcept {
         Chunk *const first = detail::take_off(detail::largest_of(kept));
         spare_ = kept;
         enter(first);
+        if (detail::Running::any()) alone_ = nullptr; // its end has more to do
     }
 }
 

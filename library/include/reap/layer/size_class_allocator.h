@@ -192,11 +192,15 @@ class SizeClassAllocator {
 
     template <std::size_t... Numbers>
     SizeClassAllocator(const FixedBlockOptions &options, std::index_sequence<Numbers...> /*all*/)
-        : pools_{pool(Classes::sizes[Numbers], options)...} {}
+        : pools_{pool(Classes::sizes[Numbers], options)...} {
+        (pools_[Numbers].belong_to(this), ...);
+    }
     template <std::size_t... Numbers>
     SizeClassAllocator(Upstream source, const FixedBlockOptions &options,
                        std::index_sequence<Numbers...> /*all*/)
-        : source_(source), pools_{pool(Classes::sizes[Numbers], options)...} {}
+        : source_(source), pools_{pool(Classes::sizes[Numbers], options)...} {
+        (pools_[Numbers].belong_to(this), ...);
+    }
     Pool pool(std::size_t size, const FixedBlockOptions &options) {
         return Pool(Shared<Upstream>(source_), size, Classes::alignment_of(size), options);
     }
@@ -208,7 +212,7 @@ class SizeClassAllocator {
                                           [object](const Pool &pool) { return pool.holds(object); });
             return report_misuse({mine ? Misuse::wrong_size : Misuse::foreign_free, object, 0, name});
         }
-        pools_[number].retire(object, name);
+        pools_[number].retire_held(object, name);
     }
 
     void guarded_deallocate(void *object, std::size_t size, std::size_t number) noexcept {

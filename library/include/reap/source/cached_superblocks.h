@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <mutex>
+#include <type_traits>
 
 #include "reap/core/failure.h"
 #include "reap/core/source.h"
@@ -100,5 +101,10 @@ template <>
 inline constexpr std::size_t window_of<CachedSuperblocks> = CachedSuperblocks::window;
 template <Source S>
 inline constexpr std::size_t window_of<Ref<S>> = window_of<S>;
+
+/// Where a reap's chunks come from: the source itself, if it has superblocks, otherwise superblocks of the
+/// reap over it.
+template <Source Upstream, std::size_t Window>
+using ChunksOver = std::conditional_t<window_of<Upstream> != 0, Upstream, Superblocks<Upstream, Window>>;
 
 } // namespace reap::inline REAP_MODE

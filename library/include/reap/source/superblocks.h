@@ -14,6 +14,7 @@
 #include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/source/system_pages.h"
+#include "reap/source/window_map.h"
 
 namespace reap::inline REAP_MODE {
 
@@ -249,6 +250,7 @@ class Superblocks {
         constexpr unsigned first = order_of(shadow_size);
         for (unsigned order = first; order < orders; ++order)
             push(superblock, std::size_t{1} << order, order);
+        if constexpr (hardened) recorded_windows<Window>.add(superblock);
         ++superblocks_;
         return true;
     }
@@ -258,6 +260,7 @@ class Superblocks {
         for (std::size_t grain = 0; grain < grains; ++grain)
             if (superblock->free_order[grain] != 0) pull(superblock, grain);
         --superblocks_;
+        if constexpr (hardened) recorded_windows<Window>.remove(superblock);
         annotate::defined(superblock, Window);
         upstream_.deallocate(superblock, Window, Window);
     }

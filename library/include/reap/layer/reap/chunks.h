@@ -38,6 +38,7 @@ template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 inline void Reap<Upstream, Granule, Window, S>::adopt(Allocation got) noexcept {
     held_ += got.size;
     links_.cover(got.data, got.size);
+    own(got.data, got.size);
     Chunk *const chunk = ::new (got.data) Chunk{nullptr, 0, got.size, nullptr};
     if constexpr (checked) guard::close(start_of(chunk), got.size - chunk_lead, guard::Fill::fresh);
     enter(chunk);
@@ -71,6 +72,8 @@ template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::leave(Chunk *chunk) noexcept {
     if constexpr (checked) guard::open(start_of(chunk), chunk->size - chunk_lead, name);
     held_ -= chunk->size;
+    disown(chunk, chunk->size);
+    detail::Running::gone(chunk, chunk->size);
     chunks_.deallocate(chunk, chunk->size, chunk_alignment);
 }
 
@@ -111,6 +114,7 @@ void *Reap<Upstream, Granule, Window, S>::take_large(std::size_t size, std::size
     const std::uint64_t serial = known().marks == nullptr ? 0 : known().marks->serial;
     Large *const older = known().large;
     Large *const large = ::new (header_of(object)) Large{older, nullptr, whole, alignment, lead, serial};
+    own(large);
     CheckedSeal::set(*large);
     rare().large = large;
     if (older != nullptr) {
@@ -136,6 +140,7 @@ void Reap<Upstream, Granule, Window, S>::free_large(Large *large) noexcept {
     const std::size_t size = large->lead + large->size;
     const std::size_t alignment = large->alignment;
     std::byte *const data = object_of(large) - large->lead;
+    disown(large);
     annotate::defined(data, size);
     held_ -= size;
     chunks_.deallocate(data, size, alignment);

@@ -48,12 +48,17 @@ typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::rewind(const Mark &mark) noexcept {
     mend();
-    MarkRecord *const record = mark.find_in(known().marks);
+    MarkRecord *record = mark.find_in(known().marks);
     if (record == nullptr) {
         if constexpr (checked) report_misuse({Misuse::stale_mark, mark.record_, 0, name});
         return false;
     }
-    run_cleanups(record);
+    // A destructor may end what the mark lies in, or rewind further, or reset: then this is done.
+    for (const Mark copy = mark; known().cleanups != record->cleanups;) {
+        if (!run_cleanup()) return true;
+        record = copy.find_in(known().marks);
+        if (record == nullptr) return true;
+    }
     came_back_since(record);
     out_of_line([record](Reap &reap) { return reap.rewind_slow(record), true; });
     return true;
@@ -65,18 +70,24 @@ void Reap<Upstream, Granule, Window, S>::rewind_slow(MarkRecord *record) noexcep
     if constexpr (checked) {
         if (!is_marked()) begin_marks();
     }
-    while (rare_->large != nullptr && rare_->large->serial >= record->serial) free_large(rare_->large);
+    for (Large *large = rare_->large; large != nullptr && large->serial >= record->serial;
+         large = rare_->large) {
+        detail::Running::freed(object_of(large), large->size);
+        free_large(large);
+    }
     while (chunk_ != nullptr && chunk_->serial >= record->serial) {
         if constexpr (checked) {
             open_free(chunk_);
             guard::close(start_of(chunk_), chunk_->size - chunk_lead, guard::Fill::rewound);
         }
+        detail::Running::freed(chunk_, chunk_->size);
         detail::move_first(chunk_, spare_);
     }
     rare_->marks = record;
     rare_->free_bytes = record->free_bytes;
     current_ = record->current;
     end_ = record->end;
+    detail::Running::freed(current_, distance(current_, end_));
     limit_ = end_;
     if constexpr (told) {
         if (rare_->marked) Shadow::clear(current_, distance(current_, end_));
@@ -98,7 +109,10 @@ void Reap<Upstream, Granule, Window, S>::reset_slow(std::size_t keep) noexcept {
         forget_free();
         if (!is_marked() && chunk_ != nullptr) begin_marks();
     }
-    while (known().large != nullptr) free_large(rare_->large);
+    while (known().large != nullptr) {
+        detail::Running::gone(object_of(rare_->large), rare_->large->size);
+        free_large(rare_->large);
+    }
 
     reuse_ = nullptr;
     spare_ = detail::oldest_first(std::exchange(chunk_, nullptr), spare_, [this](Chunk *chunk) {
@@ -106,7 +120,8 @@ void Reap<Upstream, Granule, Window, S>::reset_slow(std::size_t keep) noexcept {
             open_free(chunk);
             guard::close(start_of(chunk), chunk->size - chunk_lead, guard::Fill::reset);
         }
-        (void)this, (void)chunk;
+        (void)this;
+        detail::Running::freed(chunk, chunk->size);
     });
     rare_ = nullptr; // was in the last of them
     keep_spare(keep);
@@ -114,6 +129,7 @@ void Reap<Upstream, Granule, Window, S>::reset_slow(std::size_t keep) noexcept {
     current_ = end_ = limit_ = alone_ = nullptr;
     if (spare_ != nullptr) {
         enter(detail::take_off(detail::largest_of(spare_)));
+        if (detail::Running::any()) alone_ = nullptr; // its end has more to do
     }
 }
 
@@ -125,7 +141,7 @@ void Reap<Upstream, Granule, Window, S>::trim_slow(std::size_t keep) noexcept {
     keep_spare(keep);
 }
 
-/// Passed only the rare state, so that the address of a reap does not escape.
+/// Takes a cleanup off the list. Passed only the rare state, so that the address of a reap does not escape.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::unlink(Rare &rare, Cleanup *cleanup) noexcept {
     if (cleanup->newer == nullptr) {

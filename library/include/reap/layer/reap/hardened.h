@@ -48,7 +48,6 @@ void Reap<Upstream, Granule, Window, S>::retire_slow(void *object, std::size_t s
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void Reap<Upstream, Granule, Window, S>::retire_large(void *object, std::size_t size) noexcept {
     Large *const large = header_of(object);
-    // Memory returned to the source with its object cannot be distinguished from what never was an object.
     if (!is_linked_large(large)) return report_misuse({Misuse::foreign_free, object, 0, name});
     if (size != guard::any_size && round_up(size, unit) != large->size)
         return report_misuse({Misuse::wrong_size, object, large->size, name});
@@ -65,8 +64,12 @@ bool Reap<Upstream, Granule, Window, S>::is_linked_large(const Large *large) con
 /// Whether an object can be there, according to the shadow; otherwise reports what it is.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::is_live(const void *object) const noexcept {
-    if (!links_.covers(object) || reinterpret_cast<std::uintptr_t>(object) % unit != 0) {
-        report_misuse({Misuse::foreign_free, object, 0, name});
+    if (!is_mine(object) || reinterpret_cast<std::uintptr_t>(object) % unit != 0) {
+        const void *owner = nullptr;
+        if constexpr (has_owner_words) {
+            if (has_owner(object)) owner = owner_of(object).layer();
+        }
+        report_misuse({Misuse::foreign_free, object, 0, name, owner == this ? nullptr : owner});
         return false;
     }
     const bool has_byte = is_marked() && Shadow::offset_of(object) != 0;
@@ -76,6 +79,26 @@ bool Reap<Upstream, Granule, Window, S>::is_live(const void *object) const noexc
         return false;
     }
     return true;
+}
+
+/// Names this reap the owner of a large object, once it lies where it stays; and ends that.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::own(Large *large) const noexcept {
+    if constexpr (has_owner_words) {
+        large->owner.set(this);
+        recorded_windows<Window>.add(large);
+        const std::byte *const object = object_of(large);
+        if (Shadow::offset_of(object) != 0) own(object, 1);
+    }
+}
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void Reap<Upstream, Granule, Window, S>::disown(Large *large) noexcept {
+    if constexpr (has_owner_words) {
+        large->owner.clear();
+        recorded_windows<Window>.remove(large);
+        const std::byte *const object = object_of(large);
+        if (Shadow::offset_of(object) != 0) disown(object, 1);
+    }
 }
 
 /// Marks an object free in any thread, where it is never reused: for an abandoned reap. Returns false if it

@@ -90,12 +90,14 @@ void *Reap<Upstream, Granule, Window, S>::resize_large(void *object, std::size_t
     const std::size_t whole = round_up(size, unit);
     if (whole > old.size && whole - old.size > options_->limit - std::min(options_->limit, held_))
         return nullptr;
+    disown(large);
     auto *const data = static_cast<std::byte *>(chunks_.try_resize(
         object_of(large) - old.lead, old.lead + old.size, old.lead + whole, old.alignment));
-    if (data == nullptr) return nullptr;
+    if (data == nullptr) return own(large), nullptr;
     links_.cover(data, old.lead + whole);
     Large *const moved = header_of(data + old.lead);
     moved->size = whole;
+    own(moved);
     (old.newer == nullptr ? rare_->large : old.newer->older) = moved;
     if (old.older != nullptr) old.older->newer = moved;
     held_ += whole - old.size;

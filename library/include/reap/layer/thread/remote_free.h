@@ -51,12 +51,15 @@ struct BlockShape {
 template <Source Upstream>
 class OwnedBlock : public FixedBlock<Upstream> {
   public:
-    OwnedBlock(const ThreadSlot &slot, const Upstream &source, const BlockShape &shape,
+    OwnedBlock(const ThreadSlot &slot, const void *home, const Upstream &source, const BlockShape &shape,
                const FixedBlockOptions &options)
-        : FixedBlock<Upstream>(source, shape.size, shape.alignment, options), slot_(&slot) {}
+        : FixedBlock<Upstream>(source, shape.size, shape.alignment, options), slot_(&slot) {
+        this->belong_to(home);
+    }
 
     using FixedBlock<Upstream>::put;
     using FixedBlock<Upstream>::retire;
+    using FixedBlock<Upstream>::retire_held;
     using FixedBlock<Upstream>::slab_size;
     using FixedBlock<Upstream>::is_sealed;
 
@@ -207,7 +210,7 @@ class PerThreadPools : private ThreadHome {
                 return report_wrong(block);
             auto &pool = OwnedBlock<Upstream>::of(block, slab_sizes_[number]);
             if (pool.is_mine()) [[likely]]
-                return pool.retire(block, name);
+                return pool.retire_held(block, name);
         }
         if (number >= count) __builtin_unreachable();
         annotate::ended(block, shapes_[number].size);
@@ -224,7 +227,8 @@ class PerThreadPools : private ThreadHome {
     struct Slot : ThreadSlot {
         template <std::size_t... Numbers>
         Slot(const PerThreadPools &home, std::index_sequence<Numbers...> /*all*/)
-            : pools{OwnedBlock<Upstream>(*this, home.source_, home.shapes_[Numbers], home.options_)...} {}
+            : pools{OwnedBlock<Upstream>(*this, &home, home.source_, home.shapes_[Numbers],
+                                         home.options_)...} {}
         OwnedBlock<Upstream> pools[count];
     };
     struct Unfinished {
@@ -250,9 +254,10 @@ class PerThreadPools : private ThreadHome {
         }
     }
 
-    /// Whether a pool of that shape made the slab of a block: hardened mode's check, in any thread.
+    /// Whether one of these pools, of that shape, made the slab of a block: hardened mode's check, in any
+    /// thread.
     [[nodiscard]] bool is_from(std::size_t number, void *block) const noexcept {
-        return number < count && OwnedBlock<Upstream>::is_sealed(block, slab_sizes_[number]) &&
+        return number < count && OwnedBlock<Upstream>::is_sealed(block, slab_sizes_[number], this) &&
                OwnedBlock<Upstream>::of(block, slab_sizes_[number]).block_size() == shapes_[number].size;
     }
     [[gnu::noinline]] void report_wrong(void *block) const noexcept {

@@ -5,7 +5,7 @@
 
 #include "reap/core/mode.h"
 
-namespace reap::inline REAP_MODE::interpose {
+namespace reap::inline REAP_MODE {
 
 /// Which aligned windows of the address space contain objects of ours: a bit for each. It distinguishes
 /// addresses that were never allocated from those that were, without touching other memory. Thread-safe.
@@ -38,4 +38,8 @@ class WindowMap {
     Word words_[windows / bits] = {};
 };
 
-} // namespace reap::inline REAP_MODE::interpose
+/// Hardened mode: the windows that begin with the records of a layer, and so can be read.
+template <std::size_t Window>
+inline constinit WindowMap<Window> recorded_windows{};
+
+} // namespace reap::inline REAP_MODE
