@@ -21,6 +21,8 @@ namespace reap::inline REAP_MODE::c {
 /// The source of all layers here: the caller's functions, or the library's cached pages.
 class CSource {
   public:
+    static constexpr bool copies_are_equal = true; // what the caller gave refers to the caller's memory
+
     explicit CSource(const reap_source *source) noexcept
         : source_(source == nullptr ? reap_source{} : *source) {}
 

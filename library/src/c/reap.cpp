@@ -14,6 +14,7 @@ namespace reap::inline REAP_MODE::c {
 /// Superblocks out of the caller's source, or the process's.
 class CSuperblocks {
   public:
+    static constexpr bool copies_are_equal = true;
     static constexpr std::size_t window = usual_window;
     using Own = Superblocks<CSource, window>;
 

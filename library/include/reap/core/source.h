@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "reap/core/failure.h"
@@ -36,14 +37,40 @@ struct Allocation {
 /// between. `deallocate(data)`, unsized deallocation. `try_resize(data, size, new_size, alignment)`, which
 /// resizes memory in place or moves it, contents included, or returns null and does nothing.
 ///
-/// The layer above holds its source by value. A source that is stateless, or only refers to its memory (Ref,
-/// CachedPages), can be copied, and copies are equal. One that owns its memory can be neither copied nor
-/// moved, and is shared through Ref.
+/// The layer above holds its source by value, and may copy it at any time. A source that can be copied has no
+/// members, as CachedPages, or declares `static constexpr bool copies_are_equal = true`, as Ref, which only
+/// refers to memory; any other that can be copied is a compile-time error, since its state would be lost. One
+/// that has state or owns memory can be neither copied nor moved, and is passed by name or as Ref.
 template <class S>
 concept Source = requires(S &source, void *data, std::size_t size, std::size_t alignment) {
     { source.try_allocate(size, alignment) } noexcept -> std::same_as<void *>;
     { source.deallocate(data, size, alignment) } noexcept -> std::same_as<void>;
 };
+
+/// Whether copies of a source serve and free the same memory.
+template <class S>
+inline constexpr bool copies_are_equal = [] {
+    if constexpr (requires { S::copies_are_equal; })
+        return S::copies_are_equal;
+    else
+        return std::is_empty_v<S>;
+}();
+
+namespace detail {
+template <Source S>
+struct HeldSource {
+    static_assert(
+        copies_are_equal<S> || !std::copy_constructible<S>,
+        "the state of this source would be lost in a copy of it: pass it by name or as reap::Ref, or "
+        "delete its copy constructor; if it only refers to memory, declare in it "
+        "'static constexpr bool copies_are_equal = true'");
+    using Type = S;
+};
+} // namespace detail
+
+/// A source as a layer holds it.
+template <Source S>
+using HeldCopy = typename detail::HeldSource<S>::Type;
 
 /// Can tell its own memory: `owns(address)`, for addresses in memory that it allocated. The result for free
 /// memory is unspecified.
@@ -106,6 +133,8 @@ obtain_at_least(S &source, std::size_t size, std::size_t alignment) noexcept(F =
 template <Source S>
 class Ref {
   public:
+    static constexpr bool copies_are_equal = true;
+
     // Not explicit: a layer over a named source is written `Region region{source}`.
     Ref(S &source) noexcept : source_(&source) {}
 
@@ -154,9 +183,9 @@ class Ref {
     S *source_;
 };
 
-/// How a layer nested in another refers to that one's source: by a copy where copies are equal, otherwise by
-/// Ref.
+/// How a layer refers to a source that has a name, or that another layer holds: by a copy where copies are
+/// equal, otherwise by Ref.
 template <Source S>
-using Shared = std::conditional_t<std::copy_constructible<S>, S, Ref<S>>;
+using Shared = std::conditional_t<std::copy_constructible<S> && copies_are_equal<S>, S, Ref<S>>;
 
 } // namespace reap::inline REAP_MODE

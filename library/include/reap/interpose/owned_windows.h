@@ -17,6 +17,8 @@ class OwnedWindows {
     static constexpr std::size_t words = ProcessChunks::window / Words::smallest * sizeof(void *);
 
   public:
+    static constexpr bool copies_are_equal = true;
+
     static constexpr std::size_t window = ProcessChunks::window;
     /// The size of all chunks.
     static constexpr std::size_t chunk = window - words;

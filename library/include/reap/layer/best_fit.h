@@ -429,7 +429,7 @@ class BestFit {
         return nullptr;
     }
 
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     BestFitOptions options_;
     Index free_;
     Block *spare_ = nullptr; // a free block that is all of a chunk

@@ -78,7 +78,7 @@ class Count {
         return data;
     }
 
-    [[no_unique_address]] S source_;
+    [[no_unique_address]] HeldCopy<S> source_;
     CountStatistics statistics_;
 };
 

@@ -57,8 +57,8 @@ class Fallback {
     [[nodiscard]] Second &second() noexcept { return second_; }
 
   private:
-    [[no_unique_address]] First first_;
-    [[no_unique_address]] Second second_;
+    [[no_unique_address]] HeldCopy<First> first_;
+    [[no_unique_address]] HeldCopy<Second> second_;
 };
 
 template <Source F, Source S>

@@ -317,7 +317,7 @@ class FixedBlock {
     std::size_t next_chunk_ = 0;
     std::size_t block_size_;
     std::size_t alignment_;
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     FixedBlockOptions options_;
     [[no_unique_address]] Ledger ledger_;
     [[no_unique_address]] Links<FixedBlock> links_;
@@ -333,6 +333,15 @@ FixedBlock(std::size_t, std::size_t) -> FixedBlock<>;
 FixedBlock(std::size_t, std::size_t, FixedBlockOptions) -> FixedBlock<>;
 template <Source S, class... Arguments>
 FixedBlock(S &, Arguments...) -> FixedBlock<Shared<S>>;
+// Where the arguments are the constructors' own types, their own guides would precede the one above.
+template <Source S>
+FixedBlock(S &, std::size_t) -> FixedBlock<Shared<S>>;
+template <Source S>
+FixedBlock(S &, std::size_t, FixedBlockOptions) -> FixedBlock<Shared<S>>;
+template <Source S>
+FixedBlock(S &, std::size_t, std::size_t) -> FixedBlock<Shared<S>>;
+template <Source S>
+FixedBlock(S &, std::size_t, std::size_t, FixedBlockOptions) -> FixedBlock<Shared<S>>;
 
 // The slow paths.
 

@@ -342,7 +342,7 @@ class Mempool {
     Block *spare_ = nullptr; // chunks kept for reuse
     std::size_t left_ = 0;   // slots of the newest chunk in blocks not entered yet
     std::size_t objects_per_chunk_;
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     [[no_unique_address]] Ledger ledger_;
     [[no_unique_address]] Links<Mempool> links_;
     [[no_unique_address]] Quarantined<Mempool> quarantine_;

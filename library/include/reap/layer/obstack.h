@@ -349,7 +349,7 @@ class Obstack : public ArrayMembers<Obstack<Upstream, Granule>> {
     Chunk *spare_ = nullptr;     // chunks kept for reuse
     Cleanup *cleanups_ = nullptr;
     std::size_t held_ = 0;
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     ObstackOptions options_;
     std::size_t next_chunk_;
     [[no_unique_address]] Ledger ledger_;

@@ -82,6 +82,8 @@ class OwnedChunks {
     using Words = Superblocks<SystemPages, Window>;
 
   public:
+    static constexpr bool copies_are_equal = true;
+
     static constexpr std::size_t window = Window;
 
     explicit OwnedChunks(Owner &owner) noexcept : owner_(&owner) {}

@@ -310,7 +310,7 @@ class PerClass {
     Free *free_ = nullptr;
     [[no_unique_address]] Links<PerClass> links_;
     [[no_unique_address]] Quarantined<PerClass> quarantine_;
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     Freelist freelist_;
     [[no_unique_address]] Ledger ledger_;
     [[no_unique_address]] KnownAddresses<SystemPages> known_;

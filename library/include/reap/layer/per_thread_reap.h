@@ -153,7 +153,7 @@ class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstr
         while (slot != nullptr) visit(*static_cast<Layer *>(std::exchange(slot, slot->next)));
     }
 
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     ReapOptions options_;
 };
 

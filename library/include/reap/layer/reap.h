@@ -1045,7 +1045,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         ReapOptions own_options_;
     };
     const ReapOptions *options_ = nullptr; // set in a constructor's body, as Region's
-    [[no_unique_address]] Chunks chunks_;
+    [[no_unique_address]] HeldCopy<Chunks> chunks_;
     [[no_unique_address]] Ledger ledger_;
     struct Nothing {};
     [[no_unique_address]] std::conditional_t<has_own_reserve, ReserveRoom, Nothing> own_reserve_;

@@ -469,7 +469,7 @@ class Region : private detail::RegionState, public ArrayMembers<Region<Upstream,
     };
     // Set in a constructor's body: in the initializer list clang takes the union for uninitialized.
     const RegionOptions *options_ = nullptr;
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     [[no_unique_address]] Ledger ledger_;
     [[no_unique_address]] Pool pool_{name};
 };

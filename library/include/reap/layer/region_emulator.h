@@ -290,7 +290,7 @@ class RegionEmulator : public TypedMembers<RegionEmulator<Upstream>> {
         }
     }
 
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     detail::OutOfBand<Record> objects_;
     detail::OutOfBand<Cleanup> cleanups_;
     [[no_unique_address]] Ledger ledger_;

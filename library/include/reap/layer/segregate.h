@@ -61,8 +61,8 @@ class Segregate {
     [[nodiscard]] Large &large() noexcept { return large_; }
 
   private:
-    [[no_unique_address]] Small small_;
-    [[no_unique_address]] Large large_;
+    [[no_unique_address]] HeldCopy<Small> small_;
+    [[no_unique_address]] HeldCopy<Large> large_;
 };
 
 } // namespace reap::inline REAP_MODE

@@ -225,7 +225,7 @@ class SizeClassAllocator {
         pools_[number].deallocate(object, size, 1);
     }
 
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     Pool pools_[Classes::count];
     [[no_unique_address]] annotate::Pool<SizeClassAllocator> pool_{name};
 };

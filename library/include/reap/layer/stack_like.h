@@ -224,7 +224,7 @@ class StackLike {
     Piece *piece_ = nullptr; // the current one; older ones behind it
     Piece *spare_ = nullptr; // one that was retreated from, so that oscillating costs nothing
     std::size_t held_ = 0;
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     StackLikeOptions options_;
     [[no_unique_address]] Ledger ledger_;
     [[no_unique_address]] annotate::Pool<StackLike> pool_{name};

@@ -113,7 +113,7 @@ class Trace {
         ~Telling() { sink(event); }
     };
 
-    [[no_unique_address]] S source_;
+    [[no_unique_address]] HeldCopy<S> source_;
     [[no_unique_address]] Sink sink_;
 };
 

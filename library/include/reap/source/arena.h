@@ -182,7 +182,7 @@ class Arena {
     std::size_t total_ = 0;  // bytes that are pages
     std::size_t mapped_ = 0; // bytes taken from the source, without what checked mode adds
     Extent first_;
-    [[no_unique_address]] Upstream source_;
+    [[no_unique_address]] HeldCopy<Upstream> source_;
     std::size_t size_;
     ArenaOptions options_;
 };

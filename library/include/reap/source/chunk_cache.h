@@ -146,7 +146,7 @@ class ChunkLists {
         return {upstream_.try_allocate(size, alignment), size};
     }
 
-    [[no_unique_address]] Upstream upstream_;
+    [[no_unique_address]] HeldCopy<Upstream> upstream_;
     std::size_t class_capacity_; // in smallest chunks, for each class
     Chunk *free_[classes] = {};
 };

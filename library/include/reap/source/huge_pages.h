@@ -36,6 +36,8 @@ enum class HugePageStatus {
 /// `PopulatedPages<HugePages>` touches it within the request. Copies refer to the same handler. Thread-safe.
 class HugePages {
   public:
+    static constexpr bool copies_are_equal = true;
+
     /// The size of a huge page, in bytes.
     static constexpr std::size_t page = std::size_t{2} << 20;
 

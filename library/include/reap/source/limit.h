@@ -203,7 +203,7 @@ class Limit {
         return data;
     }
 
-    [[no_unique_address]] S source_;
+    [[no_unique_address]] HeldCopy<S> source_;
     Q quota_;
 };
 

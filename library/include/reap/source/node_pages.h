@@ -28,6 +28,8 @@ namespace reap::inline REAP_MODE {
 template <Source Pages = SystemPages>
 class NodePages {
   public:
+    static constexpr bool copies_are_equal = reap::copies_are_equal<Pages>;
+
     /// Throws std::invalid_argument if there is no such node with memory for this process.
     explicit NodePages(unsigned node, PageFallbackHandler told = nullptr)
         requires std::default_initializable<Pages>
@@ -103,7 +105,7 @@ class NodePages {
                          move) == 0;
     }
 
-    [[no_unique_address]] Pages pages_;
+    [[no_unique_address]] HeldCopy<Pages> pages_;
     unsigned node_;
     PageFallbackHandler told_;
 };

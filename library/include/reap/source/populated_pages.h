@@ -25,6 +25,8 @@ namespace reap::inline REAP_MODE {
 template <Source Pages = SystemPages>
 class PopulatedPages {
   public:
+    static constexpr bool copies_are_equal = reap::copies_are_equal<Pages>;
+
     PopulatedPages()
         requires std::default_initializable<Pages>
     = default;
@@ -69,7 +71,7 @@ class PopulatedPages {
         return true;
     }
 
-    [[no_unique_address]] Pages pages_;
+    [[no_unique_address]] HeldCopy<Pages> pages_;
 };
 
 template <Source S>

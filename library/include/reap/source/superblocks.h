@@ -265,7 +265,7 @@ class Superblocks {
         upstream_.deallocate(superblock, Window, Window);
     }
 
-    [[no_unique_address]] Upstream upstream_;
+    [[no_unique_address]] HeldCopy<Upstream> upstream_;
     std::array<Place *, orders>
         free_{};                  // chunks by their order: the logarithm of their size in smallest ones
     Superblock *spare_ = nullptr; // an empty one

@@ -20,6 +20,8 @@ namespace reap::inline REAP_MODE {
 template <bool Catches = with_exceptions>
 class Upstream {
   public:
+    static constexpr bool copies_are_equal = true;
+
     /// Over the current default resource.
     Upstream() noexcept : resource_(std::pmr::get_default_resource()) {}
     Upstream(std::pmr::memory_resource *resource) noexcept : resource_(resource) {}

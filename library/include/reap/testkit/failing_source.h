@@ -191,7 +191,7 @@ class FailingSource {
                      std::to_string(size) + ", alignment " + std::to_string(alignment);
     }
 
-    [[no_unique_address]] Upstream upstream_;
+    [[no_unique_address]] HeldCopy<Upstream> upstream_;
     mutable std::mutex mutex_;
     std::unordered_map<void *, Taken> taken_;
     std::string complaint_;

@@ -281,7 +281,7 @@ class PerThreadPools : private ThreadHome {
         report_misuse({Misuse::foreign_free, block, 0, name});
     }
 
-    Upstream source_;
+    HeldCopy<Upstream> source_;
     std::array<BlockShape, count> shapes_;
     std::array<std::size_t, count> slab_sizes_{};
     FixedBlockOptions options_;
