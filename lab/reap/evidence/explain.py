@@ -17,7 +17,7 @@ FOLDER = "causes"
 
 @dataclass(frozen=True)
 class Explained:
-    """What came of it."""
+    """Outcome of the trials that tell causes apart."""
 
     comparison: Comparison | None = None
     """None where there was nothing to try."""

@@ -1,4 +1,4 @@
-"""Which allocators are linked into a watched program, and what of its samples may be theirs."""
+"""Allocators linked into a watched program, and those of its samples that may be theirs."""
 
 import os
 from collections import Counter
@@ -72,6 +72,6 @@ def _replaceable(path: str) -> bool:
 
 
 def name_of(server: str, found: Iterable[Linked]) -> str:
-    """Who serves malloc: a linked allocator where `server` is only the name of its file."""
+    """Name of what serves malloc: a linked allocator where `server` is only the name of its file."""
     known = (each.allocator for each in found if each.module.rpartition("/")[2] == server)
     return next((name for name in known if name != "unknown"), server)

@@ -1,4 +1,4 @@
-"""What a reader of the facts of the wall must know: what could not be seen, and what to do about it."""
+"""Notes for a reader of the facts of the wall: what could not be seen, and what to do about it."""
 
 import errno
 import os
@@ -43,7 +43,7 @@ _TOO_MANY_THREADS = (
 
 
 def of_sources(seen: native.Watched, calls: native.Watched | None, *, traced: bool = False) -> list[str]:
-    """What was not watched, or not wholly."""
+    """Notes on what was not watched, or not wholly."""
     sources = seen.sources()
     notes = []
     if not sources.ended:

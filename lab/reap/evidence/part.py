@@ -1,4 +1,4 @@
-"""What `run` and `wall` add to an answer: their verdict, and the trials that tell causes apart."""
+"""Parts that `run` and `wall` add to an answer: their verdict, and the trials that tell causes apart."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from reap.experiment.records import Comparison
 
 
 class VerdictPart(Part, frozen=True, kw_only=True):
-    """What allocation costs a program, why, and what is to be done."""
+    """Verdict on what allocation costs a program, why, and what is to be done."""
 
     QUESTION: ClassVar[str] = "Does memory allocation slow this program down?"
 

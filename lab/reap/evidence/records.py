@@ -1,4 +1,4 @@
-"""What is known of a program at the allocator wall, before anything is judged.
+"""Measurements of a program at the allocator wall, before anything is judged.
 
 Facts alone. Times in seconds unless a name says otherwise, sizes in bytes; what was not measured is None.
 """
@@ -35,7 +35,7 @@ CALLS = ("brk", "mmap", "munmap", "mremap", "madvise", "futex")
 
 
 class Requests(Record):
-    """How often the counted run allocated, and for how many requests."""
+    """Numbers of allocations and requests of the counted run."""
 
     unit: Literal["mark", "connection", "read", ""] = ""
     """What a request is: marked by the program itself, a connection that it accepted, a read from one; empty
@@ -62,7 +62,7 @@ class Faults(Record):
 
 
 class CallCount(Record):
-    """How often one system call was made."""
+    """Number of calls of one system call."""
 
     by_allocator: int = 0
     by_others: int = 0
@@ -118,7 +118,7 @@ class Resident(Record):
 
 
 class Collector(Record):
-    """What a garbage collector did."""
+    """Activity of a garbage collector."""
 
     kind: CollectorKind
     count: int | None = None
@@ -158,7 +158,7 @@ class Linked(Record):
 
 
 class Hint(Record):
-    """What names of functions suggest. Never a cause."""
+    """Hint from the names of functions. Never a cause."""
 
     what: Literal["parsing"]
     samples: int
@@ -178,7 +178,7 @@ class Hot(Record):
 
 
 class Counted(Record):
-    """What the counted run did: a second run of the same command, with the recorder preloaded."""
+    """Figures of the counted run: a second run of the same command, with the recorder preloaded."""
 
     allocations: int
     frees: int
@@ -214,7 +214,7 @@ class Slab(Record):
 
 
 class KernelTime(Record):
-    """What the kernel executed for the program, by samples."""
+    """Kernel code executed for the program, by samples."""
 
     calls: dict[str, int] = {}
     """By system call, most first: its name, or `call 451` where that has none here; `fault` for page faults
@@ -224,7 +224,7 @@ class KernelTime(Record):
 
 
 class Wall(Record):
-    """Where the time of one program goes, and what it requests from its allocator."""
+    """Breakdown of one program's time, and its requests to its allocator."""
 
     command: list[str]
     custom_title: bool = False

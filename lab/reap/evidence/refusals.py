@@ -14,7 +14,7 @@ _REPEATS = 2
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a program does not bear."""
+    """Reason why a program does not bear the recorder, or any preload."""
 
     why: str
     """A clause."""

@@ -59,7 +59,7 @@ Start = Callable[[Launch], Outcome]
 
 
 class Measured(Record):
-    """What came of it."""
+    """Results of watching one program and of counting its allocations."""
 
     wall: Wall
     stacks: list[str] = []
@@ -222,14 +222,14 @@ def _image_of(pid: int) -> str:
 
 
 def _irreplaceable(program: Program, refused: Refusal | None) -> str:
-    """Why no other allocator can serve it; empty where one can."""
+    """Reason why no other allocator can serve the program; empty where one can."""
     if not program.takes_allocators:
         return _uncountable(program)
     return refused.why if refused and refused.every else ""
 
 
 def _uncountable(program: Program) -> str:
-    """Why the recorder would see nothing of it; empty where it does."""
+    """Reason why the recorder would see nothing of the program; empty where there is none."""
     return program.obstacle or ("it brings its own malloc" if program.brings_malloc else "")
 
 
@@ -275,7 +275,7 @@ def _read(path: Path, files: list[str]) -> native.Watched:
 
 
 def _trimmable(launch: Launch) -> int | None:
-    """What glibc says of its free pages in a run in which it is asked."""
+    """Free pages that glibc reports in a run in which it is asked."""
     moments: list[Moment] = []
     residence.run(launch, _ASKED_EVERY, moments.append, ask=True)
     return facts.trimmable(moments)

@@ -61,7 +61,7 @@ def _verdict(diagnosis: Diagnosis) -> list[RenderableType]:
 
 
 def _reasons(diagnosis: Diagnosis, *, details: bool) -> list[RenderableType]:
-    """What trials say of causes, and what the recording shows."""
+    """Items on what trials say of causes, and on what the recording shows."""
     reasons = [_item(found.sentence) for found in (diagnosis.findings if details else diagnosis.told)]
     for seen in diagnosis.patterns[: None if details else MOST_PATTERNS]:
         where = f"{seen.location}: " if seen.location else ""

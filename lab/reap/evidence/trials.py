@@ -60,7 +60,7 @@ _ORDER = ("", "mimalloc", "price: recycle", "jemalloc", "tcmalloc", "price: bump
 
 
 class Plan(Record):
-    """What is to be tried to tell causes apart."""
+    """Arms to be tried to tell causes apart."""
 
     allocators: list[Allocator] = []
     """An arm each, called as its remedy or its preload."""
@@ -128,7 +128,7 @@ def second(
     environment: Mapping[str, str] | None = None,
     budget: float = BUDGET,
 ) -> Plan:
-    """What tells causes apart, the heaviest suspicions first; nothing where there is nothing to explain.
+    """Plan of what tells causes apart, heaviest suspicions first; empty where there is nothing to explain.
 
     `environment` is what the program would be started with; settings are merged into it. `base` is the
     allocator that it is compared under. No more arms are tried than have enough rounds in the `budget`,
@@ -192,7 +192,7 @@ def as_seen(program: Program, wall: Wall) -> Program:
 
 
 def runs_of(arms: int) -> int:
-    """How often the program runs to try so many: warm-ups, and the fewest rounds that say something."""
+    """Number of runs to try `arms` arms: warm-ups, and the fewest rounds that say something."""
     return (arms + 1) + LEAST_ROUNDS * (arms + 2)
 
 

@@ -1,4 +1,4 @@
-"""What garbage collectors say of themselves, as figures, and what they cost."""
+"""Reports of garbage collectors on themselves, as figures, and their costs."""
 
 import re
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ _V8 = re.compile(rb"^(?P<count>\d+) (?P<us>\d+)\n", re.MULTILINE)
 
 
 def collector(kind: CollectorKind, said: Sequence[bytes]) -> Collector | None:
-    """What a run's collector did.
+    """Figures that a run's collector reported.
 
-    None where it said nothing: it had nothing to collect, or the program did not let it speak.
+    None where it reported nothing: it had nothing to collect, or the program did not let it.
     """
     text = b"\n".join(said)
     if kind == "cpython":

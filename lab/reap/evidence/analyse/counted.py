@@ -1,4 +1,4 @@
-"""What the recorder counted and estimated of a program's blocks. Pure."""
+"""Counts and estimates of a program's blocks by the recorder. Pure."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _RESIZES = ("realloc", "reallocarray")
 
 
 def counted(profile: Profile, totals: native.Totals, *, cpu_seconds: float) -> Counted:
-    """What the recorder counted."""
+    """Counts and estimates by the recorder of one run."""
     returned = totals.returned
     calls = profile.calls
     return Counted(

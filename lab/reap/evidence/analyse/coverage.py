@@ -1,4 +1,4 @@
-"""How much of a program's CPU time its samples cover. Pure."""
+"""Part of a program's CPU time that its samples cover. Pure."""
 
 from collections.abc import Iterable
 

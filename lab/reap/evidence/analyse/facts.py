@@ -96,7 +96,7 @@ def hot(rows: Iterable[Sample]) -> list[Hot]:
 
 
 def allocator(rows: Iterable[Sample]) -> str:
-    """Who serves most of what was sampled inside an allocator; empty where nothing was.
+    """Allocator with most of the samples inside an allocator; empty where there are none.
 
     Calls of the kernel are passed over: every allocator makes them through the C library.
     """
@@ -143,10 +143,10 @@ def calls(watched: native.Watched) -> dict[str, CallCount] | None:
 
 
 def requests(watched: native.Watched, profile: Profile) -> Requests:
-    """How often the counted run allocated for each request.
+    """Number of requests in the counted run, and of allocations for each.
 
-    Marked ones where it marks any, else connections that it accepted, or reads from sockets where there are
-    several of these a connection: those can be counted for any server, but what is a request is a guess.
+    Marked requests where the program marks any, else connections that it accepted, or reads from sockets if
+    there are several a connection: those can be counted for any server, but what is a request is a guess.
     """
     if profile.requests is not None and profile.requests.count:
         return Requests(

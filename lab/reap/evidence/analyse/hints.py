@@ -1,4 +1,4 @@
-"""What the names of functions suggest about a program: no cause, and no remedy follows from it. Pure."""
+"""Hints from the names of a program's functions: no causes, and no remedy follows from them. Pure."""
 
 import re
 from collections import Counter
@@ -23,7 +23,7 @@ _LONGEST_NAME = 4096
 
 
 def hints(rows: Iterable[Sample]) -> list[Hint]:
-    """What the sampled functions of the program's own work are called; empty without such a name.
+    """Hints from the names of sampled functions of the program's own work; empty where none gives a hint.
 
     Whole words of a function's own name count, never those of its class, namespace, arguments or library.
     """

@@ -1,4 +1,4 @@
-"""What the kernel executed for a program, by name. Pure."""
+"""System calls and kernel functions executed for a program, by name. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _MOST_KERNEL = 12
 
 
 def kernel_time(rows: Iterable[Sample]) -> KernelTime:
-    """What the kernel executed, the allocator's calls among it: the calls and functions with most samples."""
+    """System calls and kernel functions with the most samples, the allocator's calls among them."""
     calls: Counter[str] = Counter()
     functions: Counter[str] = Counter()
     for row in rows:

@@ -1,4 +1,4 @@
-"""Whose a sampled function is: the allocator's, a collector's, a lock's, the kernel's. Pure tables."""
+"""Owners of sampled functions: the allocator, a collector, a lock, the kernel. Pure tables."""
 
 import re
 from dataclasses import dataclass
@@ -143,7 +143,7 @@ _SLAB = re.compile(
 
 
 def owner(sample: Sample) -> Owner:
-    """Who was executing, or on whose behalf the kernel was."""
+    """Owner of the code that was executing, or on whose behalf the kernel was."""
     if sample.inside:
         return "allocator"
     if sample.kernel:
@@ -174,7 +174,7 @@ def waits_for_lock(sample: Sample) -> bool:
 
 
 def collector(function: str) -> CollectorKind | None:
-    """Whose garbage collector a function belongs to."""
+    """Kind of garbage collector that a function belongs to; None for any other function."""
     return next((kind for kind, pattern in _COLLECTORS if pattern.match(function)), None)
 
 
@@ -199,7 +199,7 @@ def call_name(number: int) -> str:
 
 
 def label(sample: Sample) -> str:
-    """What a function is called in a table: the system call beside the wrapper that makes it."""
+    """Name of a function in a table: the system call beside the wrapper that makes it."""
     if not sample.kernel:
         return sample.function
     where = sample.function or sample.path.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Whether a preload reaches what a program allocates. Pure."""
+"""Checks of whether a preload reaches a program's allocations. Pure."""
 
 from reap.evidence.records import Linked, Wall
 
@@ -10,7 +10,7 @@ FEWEST_CALLED = 1000
 
 
 def unreachable(wall: Wall) -> str:
-    """Why no preload reaches all of it, a clause; empty where one does, as far as that is known."""
+    """Reason why no preload reaches all allocations, a clause; empty where one does, as far as is known."""
     if wall.irreplaceable:
         return wall.irreplaceable
     found = next((each for each in wall.linked if _matters(each, wall)), None)
@@ -18,7 +18,7 @@ def unreachable(wall: Wall) -> str:
 
 
 def untriable(wall: Wall) -> str:
-    """Why no trial of another malloc says anything, a clause; empty where one may.
+    """Reason why no trial of another malloc says anything, a clause; empty where one may.
 
     An allocator in a library leaves the rest of the program to malloc, if that is called at all.
     """

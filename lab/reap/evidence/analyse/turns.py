@@ -1,4 +1,4 @@
-"""Whether threads ran in turn: several have work, and together use the time of one core. Pure functions.
+"""Detection of threads in turn: several have work, and together use the time of one core. Pure functions.
 
 CPython's interpreter lock, semaphores and conditions look alike to the kernel, and so does a pool of threads
 that waits for work. Threads that have work take their turns without a pause between them.

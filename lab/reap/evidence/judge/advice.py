@@ -1,4 +1,4 @@
-"""What is said where something gains: one small function of `Facts` for each rule of `rules.RULES`."""
+"""Conclusions where something gains: one small function of `Facts` for each rule of `rules.RULES`."""
 
 from reap.answer import words
 from reap.answer.commands import with_variables

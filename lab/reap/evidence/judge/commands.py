@@ -30,7 +30,7 @@ def watch(again: list[str]) -> str:
 
 
 def _of_server(again: list[str]) -> list[str]:
-    """What names a server to a verb that neither prepares a start nor measures each load, or nothing."""
+    """Options that name a server to a verb that neither prepares a start nor measures each load, or none."""
     pairs = list(zip(again[::2], again[1::2], strict=True))
     if {"--prepare", "--cleanup"} & {option for option, _ in pairs}:
         return []

@@ -1,4 +1,4 @@
-"""What is said in each situation: one small function of `Facts` for each rule of `rules.RULES`."""
+"""Conclusions for each situation: one small function of `Facts` for each rule of `rules.RULES`."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ _LOOK_ELSEWHERE = "Look elsewhere: a CPU profile of the whole program says where
 
 @dataclass(frozen=True)
 class Concluded:
-    """What a rule says: a conclusion without its evidence."""
+    """Conclusion of a rule, without its evidence."""
 
     headline: Headline
     sentences: list[str]

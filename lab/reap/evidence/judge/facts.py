@@ -23,7 +23,7 @@ from reap.recording.records import Pattern, Profile, Share
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What is known of one program. Any part may be missing."""
+    """Facts about one program. Any part may be missing."""
 
     command: list[str]
     profile: Profile | None = None
@@ -42,7 +42,7 @@ class Facts:
 
     @property
     def again(self) -> list[str]:
-        """The same, never empty."""
+        """`named`; where that is empty, `--` and the command."""
         return list(self.named) or ["--", *self.command]
 
     @property
@@ -105,7 +105,7 @@ class Facts:
 
     @cached_property
     def best_setting(self) -> Side | None:
-        """The same of settings."""
+        """The setting to change for time, of those whose gain is clearly worth it."""
         causes = self.causes
         if causes is None:
             return None
@@ -114,7 +114,7 @@ class Facts:
 
     @cached_property
     def better(self) -> Literal["setting", "allocator", "either", ""]:
-        """Which of both gains clearly more, by what is worth a change; empty where neither gains."""
+        """Kind of change that gains more, by at least what is worth a change; empty where neither gains."""
         if self.best is None or self.best_setting is None or self.comparison is None or self.causes is None:
             return "allocator" if self.best else "setting" if self.best_setting else ""
         won = judge.gain(self.best, self.comparison)
@@ -209,7 +209,7 @@ class Facts:
 
     @property
     def hidden(self) -> str:
-        """Why no preload reaches what it allocates, so that no trial says what that costs; or empty."""
+        """Reason why no preload reaches its allocations, so that no trial says what they cost; or empty."""
         return unreachable(self.wall) if self.wall else ""
 
     @property
@@ -234,7 +234,7 @@ class Facts:
         return {**remedy.environment, **_those(remedy, side)} if remedy else {}
 
     def variables(self, side: Side) -> str:
-        """The same, as a shell takes them; else what a person writes, or the arm's name."""
+        """Variables of an arm, as a shell takes them; else what a person writes, or the arm's name."""
         remedy = self.remedy(side)
         return with_variables(self.environment(side), []) or (remedy and remedy.how) or side.allocator
 
@@ -269,7 +269,7 @@ class Facts:
 
     @property
     def open_arms(self) -> list[Side]:
-        """The same, and the preloads of the same comparison that price allocation."""
+        """Inconclusive allocators, and inconclusive preloads of their comparison that price allocation."""
         priced = [
             side
             for side, held, standing in self.priced

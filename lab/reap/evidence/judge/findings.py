@@ -109,7 +109,7 @@ def judged(
 
 
 def gain(side: Side, comparison: Comparison, *, memory: bool = False) -> Ratio | None:
-    """What an arm gains: proven, beyond noise and worth it; None where it does not."""
+    """Gain of an arm: proven, beyond noise and worth it; None where it has none."""
     return judge.leaves_less(side, comparison) if memory else judge.gain(side, comparison)
 
 
@@ -124,7 +124,7 @@ def _is_news(finding: Finding, heavy: set[Cause], faults: str) -> bool:
 
 
 def _by_size(suspicion: Suspicion, ran: Trials, above_cache: float) -> Suspicion:
-    """The same, named by the blocks that the cache does not keep: too many of them, or too large ones.
+    """Names a suspicion by the blocks that the cache does not keep: too many of them, or too large ones.
 
     A cache that never overflows keeps both. Where there are some of each, larger caches of glibc's, which
     keep more blocks and no larger ones, tell by gaining nothing.
@@ -160,7 +160,7 @@ def _is_beyond(suspicion: Suspicion, arm: str, ratio: Ratio, ran: Trials) -> boo
 
 
 def _beside_placement(suspicion: Suspicion, ran: Trials) -> Finding | None:
-    """What malloc and free take where it matters, too, where blocks lie; None where it does not, or nothing.
+    """Cost of malloc and free where the placement of blocks matters, too; None where either gains nothing.
 
     Both preloads place blocks alike, and one of them pays for glibc's calls: what lies between them is the
     cost of these. The two ran in rounds of their own, so that both intervals widen the one of their ratio.
@@ -262,13 +262,13 @@ def _said(
 
 
 def preloaded(arm: str) -> str:
-    """What the program runs with in this arm: what a preload does, or the name of an allocator or setting."""
+    """Name of what an arm adds to the program: what a preload does, or the allocator or setting in quotes."""
     name = arm.removeprefix(price.PREFIX) if price.is_price(arm) else ""
     return _PRELOADED.get(name, f'"{arm}"')
 
 
 def _with(side: Side) -> str:
-    """What the program ran with, when the cause was taken away."""
+    """Phrase for what the program ran with when the cause was removed."""
     return f"with {preloaded(side.allocator)}"
 
 
@@ -286,7 +286,7 @@ def _by_hand(suspicion: Suspicion) -> list[Remedy]:
 
 
 def _why(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> str:
-    """Why no trial says anything of it, a sentence."""
+    """Reason why no trial says anything of a suspicion, a sentence."""
     if not suspicion.arms:
         return "No change from outside takes it away."
     untrusted = [ran[name][0] for name in suspicion.arms if name in ran]

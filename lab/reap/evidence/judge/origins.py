@@ -1,4 +1,4 @@
-"""What `reap run` says of where objects come from. Every estimate has its interval beside it."""
+"""Sentences of `reap run` on where objects come from. Every estimate has its interval beside it."""
 
 from reap.answer.words import place
 from reap.base import units
@@ -11,7 +11,7 @@ _NONE = 0.0005
 
 
 def origin(profile: Profile) -> str:
-    """How much is allocated, how big, how short-lived, and where most of it comes from."""
+    """Number of allocations, their average size, how many are short-lived, and where most come from."""
     totals = profile.totals
     made = (
         f"{units.number(totals.total_objects, 'allocation')} of {units.size(totals.average_size)} on average"

@@ -58,7 +58,7 @@ class Bound(Record, frozen=True, kw_only=True):
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
-    """What allocation costs a program, and what is to be done."""
+    """Verdict on what allocation costs a program, and on what is to be done."""
 
     headline: Conclusion
     paragraph: str

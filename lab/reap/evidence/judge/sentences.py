@@ -21,7 +21,7 @@ def named(facts: Facts, side: Side, won: Ratio) -> str:
 
 
 def took(facts: Facts, side: Side, ratio: Ratio) -> str:
-    """What the program takes with any arm."""
+    """Clause on what the program takes with any arm."""
     if facts.is_setting(side):
         return f"with {named(facts, side, ratio)}"
     if price.is_price(side.allocator):
@@ -42,7 +42,7 @@ def others(facts: Facts) -> list[str]:
 
 
 def beyond(facts: Facts, won: Ratio) -> list[str]:
-    """How much more the best of all arms saves, where that is worth telling."""
+    """Sentence on what the best of all arms saves, where it is enough more than `won` to be worth telling."""
     bound = facts.bound
     if bound is None or bound.ratio.metric != won.metric or bound.ratio.ratio.high >= won.ratio.low:
         return []
@@ -52,7 +52,7 @@ def beyond(facts: Facts, won: Ratio) -> list[str]:
 
 
 def most(facts: Facts) -> list[str]:
-    """What a malloc that costs next to nothing takes, where it gains nothing that matters."""
+    """Sentence on what a malloc that costs next to nothing saves, where it gains nothing that matters."""
     ratios = [(analyse.cpu(side), side) for side, _, _ in facts.priced if price.is_whole(side.allocator)]
     if not ratios:
         return []
@@ -63,7 +63,7 @@ def most(facts: Facts) -> list[str]:
 
 
 def part(bound: Bound) -> str:
-    """What a bound saves: `30 % of its CPU time (95 % CI 29 to 31 %)`."""
+    """Saving of a bound: `30 % of its CPU time (95 % CI 29 to 31 %)`."""
     low, high = 1 - bound.ratio.ratio.high, 1 - bound.ratio.ratio.low
     name = phrases.METRICS.get(bound.ratio.metric, bound.ratio.metric)
     value = units.percent(1 - bound.ratio.ratio.value)
@@ -71,7 +71,7 @@ def part(bound: Bound) -> str:
 
 
 def switched(facts: Facts, side: Side) -> tuple[str, str]:
-    """What to do before the program gets this allocator, and the command for it."""
+    """Step to take before the program gets this allocator, and the command for it."""
     if facts.stood_aside:
         build = f"Build the program with {side.allocator} in place of {facts.stood_aside}"
         return f"{build}, and compare the two builds on the inputs that matter to you.", ""
@@ -85,7 +85,7 @@ def switched(facts: Facts, side: Side) -> tuple[str, str]:
 
 
 def redirected(facts: Facts) -> list[str]:
-    """How another allocator took the place of a linked one."""
+    """Sentence on how another allocator took the place of a linked one; empty where none did."""
     if not facts.stood_aside:
         return []
     linked = f"{facts.stood_aside} is linked into the program"
@@ -95,7 +95,7 @@ def redirected(facts: Facts) -> list[str]:
 
 
 def gains(facts: Facts) -> list[Ratio]:
-    """What every allocator that pays gains."""
+    """Gains of all allocators that pay."""
     comparison = facts.comparison
     if comparison is None:
         return []
@@ -111,7 +111,7 @@ def more(facts: Facts, rounds: int) -> str:
 
 
 def worth_nothing(facts: Facts) -> str:
-    """That no allocator gains, or none what its memory is worth."""
+    """Sentence that no allocator gains, or that no gain is worth its memory."""
     side, comparison = facts.unpaid, facts.comparison
     won = judge.gain(side, comparison) if side and comparison else None
     if side is None or won is None:
@@ -120,7 +120,7 @@ def worth_nothing(facts: Facts) -> str:
 
 
 def no_gain(facts: Facts) -> str:
-    """That no allocator that was compared gains what matters, with the nearest to it."""
+    """Sentence that no allocator that was compared gains what matters, with the nearest to it."""
     best = min(facts.compared, key=lambda side: analyse.cpu(side).ratio.low)
     one = len(facts.compared) == 1
     names = words.listed([side.allocator for side in facts.compared])
@@ -156,7 +156,7 @@ def time(facts: Facts) -> list[str]:
 
 
 def origin(facts: Facts) -> list[str]:
-    """Where allocations come from, where that was recorded."""
+    """Sentence on where allocations come from; empty where that was not recorded."""
     profile = None if facts.stood_aside else facts.profile
     return [origins.origin(profile)] if profile and profile.totals.total_objects else []
 

@@ -1,11 +1,11 @@
-"""Why the figures of an allocator that was tried say nothing of another allocator."""
+"""Reasons why the figures of an allocator that was tried say nothing of another allocator."""
 
 from reap.experiment.records import Comparison, Side
 from reap.launch import price
 
 
 def why_not(side: Side) -> str:
-    """Why an allocator's figures cannot be trusted, in a few words."""
+    """Reason why an allocator's figures cannot be trusted, in a few words."""
     if side.itself:
         return "it is what the program has by itself"
     if side.problem:
@@ -20,7 +20,7 @@ def why_not(side: Side) -> str:
 
 
 def sentences(comparison: Comparison | None) -> list[str]:
-    """Why no allocator could be compared, where some were tried."""
+    """Sentence on why no allocator could be compared, where some were tried."""
     sides = comparison.sides if comparison else []
     reasons = "; ".join(
         f"{side.allocator}: {why_not(side)}" for side in sides if not price.is_price(side.allocator)

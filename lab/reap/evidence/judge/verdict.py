@@ -83,7 +83,7 @@ def _of_itself(facts: Facts) -> list[str]:
 
 
 def _of_load(facts: Facts) -> list[str]:
-    """That other programs used the processors meanwhile, where that matters."""
+    """Sentence that other programs used the processors meanwhile, where that matters."""
     said = phrases.load(facts.comparison) if facts.comparison else ""
     return [said] if said else []
 

@@ -179,7 +179,7 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
 
 
 def _uncached(facts: WallFacts) -> list[Evidence]:
-    """Why most blocks pass the thread cache by."""
+    """Evidence of why most blocks bypass the thread cache; empty where that is not known."""
     counted = facts.wall.counted
     if counted is None or not facts.uncached:
         return []

@@ -25,13 +25,13 @@ def _part(value: float, whole: float) -> float:
 
 @dataclass(frozen=True)
 class WallFacts:
-    """What is known of one program. Parts of time are of `busy`, unless a name says otherwise."""
+    """Facts about one program. Parts of time are of `busy`, unless a name says otherwise."""
 
     wall: Wall
 
     @cached_property
     def costs(self) -> Calibration:
-        """What a block and a page cost on the machine; the defaults where the file says what cannot be."""
+        """Costs of a block and a page on the machine; the defaults where the file is implausible."""
         given = self.wall.calibration
         return given if given.plausible else Calibration()
 
@@ -107,7 +107,7 @@ class WallFacts:
         return part * (1 - inside.value) if inside else part
 
     def waiting_part(self, what: str) -> float:
-        """The same as a part."""
+        """Time spent waiting for `lock`, `disk` or `network`, as a part of `busy`."""
         return _part(self.waits(what), self.busy)
 
     def owner(self, name: Owner) -> float:
@@ -235,7 +235,7 @@ class WallFacts:
 
     @cached_property
     def uncached(self) -> Literal["", "aligned", "elsewhere", "resized"]:
-        """Why most blocks pass the thread cache by; empty where that is not known of them."""
+        """Reason why most blocks bypass the thread cache; empty where that is not known."""
         counted = self.wall.counted
         if counted is None or counted.allocations <= 0:
             return ""
@@ -268,7 +268,7 @@ class WallFacts:
         return counted is None or counted.frees >= at.FREES * counted.allocations
 
     def calls(self, *names: str) -> int | None:
-        """How often the allocator called these; None where nobody counted."""
+        """Number of calls of these names by the allocator; None where nobody counted."""
         if self.wall.calls is None:
             return None
         held = [self.wall.calls.get(name, CallCount()) for name in names]
@@ -286,7 +286,7 @@ class WallFacts:
 
     @cached_property
     def turnover(self) -> float | None:
-        """How often the peak of resident memory came from the kernel, in page faults."""
+        """Memory from minor page faults, as a multiple of peak resident memory; None without a peak."""
         peak = self.wall.resident.peak
         return self.wall.faults.minor * _PAGE / peak if peak > 0 else None
 

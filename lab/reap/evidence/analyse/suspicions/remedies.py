@@ -1,4 +1,4 @@
-"""Which remedies are suspected to help, cause by cause; the table has what each one is."""
+"""Remedies suspected to help, cause by cause; the table describes each one."""
 
 from reap.allocators.remedies import table
 from reap.evidence.analyse.suspicions.facts import WallFacts

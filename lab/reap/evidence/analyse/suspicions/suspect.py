@@ -26,5 +26,5 @@ def suspect(wall: Wall, least: float = at.CAUSE_WORTH) -> list[Suspicion]:
 
 
 def to_try(wall: Wall) -> list[Suspicion]:
-    """The same of all that is worth a trial: a gain that nobody suspected is one, too."""
+    """Causes that are worth a trial, heaviest first: a gain that nobody suspected is a gain, too."""
     return suspect(wall, at.WORTH_TRYING)
