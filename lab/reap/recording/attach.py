@@ -154,7 +154,7 @@ def _watch(
 
 
 def _refused(what: str, command: str, instead: str, outcome: native.AttachOutcome) -> ReapError:
-    """What cannot be watched by this command, why, and what to do instead."""
+    """Error that says what cannot be watched by this command, why, and what to do instead."""
     if outcome.failed_step == "process" and outcome.errno == errno.ESRCH:
         return ReapError(
             f"{what} cannot be watched: it has ended, or is a thread of the kernel",

@@ -42,7 +42,7 @@ class Watched:
         return list(self.outcome.held) if self.outcome else []
 
     def note(self) -> str:
-        """What watching cost, or why it was refused: a clause; empty where there was nothing to watch."""
+        """Cost of watching, or reason why it was refused: a clause; empty where nothing was to be watched."""
         seen = self.outcome
         if seen is None:
             return ""
@@ -129,7 +129,7 @@ class _Gate(contextlib.AbstractContextManager["_Gate"]):
         self._announce.close()
 
     def behind(self, launch: Launch) -> Launch:
-        """The same launch, held here."""
+        """Copy of `launch` that waits for `release()` before it executes the program."""
         announce = self._announce.fileno()
         options = [*launch.options, _READY, str(announce), "--start-fd", str(self._start)]
         return replace(launch, options=options, passed=[*launch.passed, announce, self._start])

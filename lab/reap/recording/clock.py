@@ -1,4 +1,4 @@
-"""Which clock the stamps of a recording can count."""
+"""Choice of the clock that the stamps of a recording count."""
 
 from pathlib import Path
 

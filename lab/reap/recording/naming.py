@@ -11,7 +11,7 @@ from reap.recording.records import Profile, Site
 
 
 def as_started(profile: Profile) -> Profile:
-    """The same with its program under the name of its command, where that is a link to the program's file.
+    """Renames a profile's program after its command, where that is a link to the program's file.
 
     A recording has the name of the file: redis-server of Debian is a link to redis-check-rdb. What is no link
     here, as on another machine, keeps its name.

@@ -1,4 +1,4 @@
-"""Which part of a program's run a recording is of."""
+"""Part of a program's run that a recording is of."""
 
 import signal
 
@@ -13,7 +13,7 @@ LONGEST_PHASE = 63
 
 
 class Moment(Record):
-    """What a recording starts or stops with; neither: with the program."""
+    """Event that a recording starts or stops with; neither: with the program."""
 
     phase: str = ""
     """The program enters this phase, by `reap_mark_phase`."""
@@ -33,7 +33,7 @@ class Moment(Record):
 
     @property
     def missed(self) -> str:
-        """What was waited for in vain."""
+        """Clause that the event was waited for in vain."""
         if self.phase:
             return f"the program never entered the phase {self.phase}"
         return f"reap never got SIG{str(self).partition(':')[2]}"
@@ -50,7 +50,7 @@ def moment(text: str) -> Moment | None:
 
 
 class Limits(Record):
-    """What is recorded of a run; the default is all of it."""
+    """Limits of what is recorded of a run; the default is all of it."""
 
     start: Moment = Moment()
     stop: Moment = Moment()
@@ -70,14 +70,14 @@ class Limits(Record):
 
     @property
     def last(self) -> str:
-        """How much of the newest is kept, for readers; empty: all."""
+        """Newest part that is kept, in words for readers; empty: all."""
         if self.last_seconds:
             return f"the last {units.duration(self.last_seconds)}"
         return f"the last {units.size(self.last_bytes)}" if self.last_bytes else ""
 
 
 def unreached_at(gate: int, limits: Limits) -> str:
-    """What the limits waited for in vain, as a clause; empty where they have been reached."""
+    """Event that the limits waited for in vain, as a clause; empty where they have been reached."""
     if gate == native.GATE_SHUT:
         return f"recording never began, because {limits.start.missed}"
     if gate == native.GATE_OPEN and limits.stop:
@@ -86,7 +86,7 @@ def unreached_at(gate: int, limits: Limits) -> str:
 
 
 def limits_of(header: native.Header) -> Limits:
-    """What a recording was limited to."""
+    """Limits of a recording, from its header."""
     (start_phase, start_signal), (stop_phase, stop_signal) = header.start, header.stop
     return Limits(
         start=Moment(phase=start_phase, signal=start_signal),

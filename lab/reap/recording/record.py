@@ -140,7 +140,7 @@ def record(
 
 
 def told(outcome: Outcome, path: Path | None = None) -> list[str]:
-    """What is to be known of a recording that was just made, a clause each, the same for every verb.
+    """Notes on a recording that was just made, a clause each, the same for every verb.
 
     `path` is its file where the user keeps it.
     """
@@ -181,7 +181,7 @@ def _limit(path: Path, limits: Limits) -> None:
 
 
 def unreached(path: Path, limits: Limits) -> str:
-    """What the limits of a recording waited for in vain, as a clause; empty where that came."""
+    """Event that the limits of a recording waited for in vain, as a clause; empty where that came."""
     return unreached_at(native.gate_of(native_name(path)), limits) if limits else ""
 
 
@@ -191,7 +191,7 @@ def blocks(max_bytes: int) -> int:
 
 
 def sampler(*, by_timer: bool) -> tuple[int, int]:
-    """Who samples instruction pointers, as a trace's header calls it, and how often in microseconds."""
+    """Sampler of instruction pointers, as a trace's header calls it, and its period in microseconds."""
     return (native.SAMPLER_TIMER, _TIMER_PERIOD_US) if by_timer else (native.SAMPLER_PERF, _PERIOD_US)
 
 

@@ -1,4 +1,4 @@
-"""What a recording says, as results. Sizes in bytes, times in seconds unless a name says otherwise."""
+"""Results of a recording. Sizes in bytes, times in seconds unless a name says otherwise."""
 
 from typing import Literal
 
@@ -64,7 +64,7 @@ class Caller(Record):
 
 
 class Site(Record):
-    """Where allocations come from. Counts are estimates in a triage recording."""
+    """Allocation site. Counts are estimates in a triage recording."""
 
     function: str
     location: str
@@ -160,7 +160,7 @@ class PerRequest(Record):
 
 
 class PhaseRequests(Record):
-    """What the marked requests that began in one phase allocated, exactly, each in its own thread."""
+    """Allocations of the marked requests that began in one phase, exactly, each in its own thread."""
 
     phase: str
     """As the program names it; empty before the first."""
@@ -170,7 +170,7 @@ class PhaseRequests(Record):
 
 
 class Requests(Record):
-    """The same of all requests, and by phase."""
+    """Allocations of all marked requests, and by phase, exactly, each in its own thread."""
 
     count: int
     allocations: PerRequest
@@ -180,7 +180,7 @@ class Requests(Record):
 
 
 class Attached(Record):
-    """How processes were watched from outside: in windows, whose calls stand for the times between, too."""
+    """Watch of processes from outside: in windows, whose calls stand for the times between, too."""
 
     windows: int
     share: float
@@ -205,7 +205,7 @@ class Attached(Record):
 
 
 class Part(Record):
-    """Which part of the program's run was recorded. Times in seconds after the program's start."""
+    """Part of the program's run that was recorded. Times in seconds after the program's start."""
 
     began: float
     start: str
@@ -258,7 +258,7 @@ class Unrecorded(Record):
 
 
 class Coverage(Record):
-    """How much of the program the recording accounts for."""
+    """Part of the program that the recording accounts for."""
 
     processes: int
     """Process images that are known of: a fork or an exec makes one."""

@@ -1,4 +1,4 @@
-"""Why a process cannot be watched from outside."""
+"""Reasons why a process cannot be watched from outside."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ def is_denied(outcome: native.AttachOutcome) -> bool:
 
 
 def why(outcome: native.AttachOutcome) -> str:
-    """Which step of attaching was refused, and why: a clause."""
+    """Reason why a step of attaching was refused: a clause."""
     number = outcome.errno
     if is_denied(outcome):
         return _DENIED[outcome.failed_step]

@@ -36,7 +36,7 @@ def run(
 
 
 def running(pid: int, seconds: float, path: Path) -> Attached:
-    """The same for a process that runs already. Throws what `attach.watch` throws."""
+    """Watches a process that runs already for `seconds`, like `run()`. Throws what `attach.watch` throws."""
     _create(path)
     try:
         return attach.watch(pid, seconds, _options(path, ["samples", "faults", "calls"]))
@@ -54,7 +54,7 @@ def counted(launch: Launch, path: Path, start: Callable[[Launch], Outcome] = spa
 
 
 def read(path: Path, *, files: list[str], functions: list[str]) -> native.Watched:
-    """What was seen. `files` are allocators; `functions` the allocator's in other files, as in `Watched`."""
+    """Reads `path`. `files` are allocators; `functions` the allocator's in other files, as in `Watched`."""
     try:
         return native.Watched(native_name(path), native_files.preload("record").name, files, functions)
     except (OSError, native.BadTraceError) as error:

@@ -49,7 +49,7 @@ def boxes(
 
 
 def fewer(held: Boxes, most: int) -> Boxes:
-    """The same with at most `most` boxes."""
+    """Reduces `held` to at most `most` boxes."""
     if len(held.parents) <= most:
         return held
     trees = [

@@ -1,4 +1,4 @@
-"""Which whole stacks allocate: the tree of calls of a recording, with names."""
+"""Call tree of a recording, with names: the whole stacks that allocate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def several_processes(tree: Calls) -> bool:
 
 
 def by_function(tree: Calls) -> Calls:
-    """The same with one node for a function called from the same stack of functions, whatever the line.
+    """Merges the nodes of a function called from the same stack of functions, whatever the line.
 
     Processes are left out where there is only one.
     """

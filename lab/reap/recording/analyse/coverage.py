@@ -1,4 +1,4 @@
-"""How much of a program a recording accounts for: of its processes, and of their memory."""
+"""Part of a program that a recording accounts for: of its processes, and of their memory."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -26,9 +26,9 @@ _OWN_MALLOC = "the executable brings a malloc of its own, which no preload can g
 
 
 def coverage(recording: native.Recording, cut: list[str]) -> Coverage | None:
-    """What a recording accounts for; None of one from outside, which has no part in the processes.
+    """Coverage of a recording; None for one from outside, which has no part in the processes.
 
-    `cut` says why it is not whole, in sentences: see `notes.cut`.
+    `cut` says why the recording is not whole, in sentences: see `notes.cut`.
     """
     images = recording.images()
     if recording.header().attached:
@@ -99,7 +99,7 @@ def matches(name: str, globs: Sequence[str]) -> bool:
 
 
 def accepted(held: Coverage, globs: Sequence[str]) -> Coverage:
-    """The same where it is known and accepted that programs with such names are not recorded."""
+    """Coverage without the programs that match `globs`: known and accepted not to be recorded."""
     rest = [each for each in held.unrecorded if not matches(each.program, globs)]
     return msgspec.structs.replace(held, unrecorded=rest)
 
@@ -114,7 +114,7 @@ def sentence(held: Coverage) -> str:
 
 
 def missing(held: Coverage) -> list[str]:
-    """Why the figures are of less than the whole program, a sentence each; none where they are not."""
+    """Reasons why figures are of less than the whole program, a sentence each; empty if they are not."""
     return [*held.cut, *(_nothing_of(each) for each in held.unrecorded)]
 
 

@@ -38,7 +38,7 @@ def from_samples(value: float, variance: float, scale: float) -> Estimate:
 
 
 def difference(before: Estimate, after: Estimate) -> Estimate:
-    """How much more the second is, of two that are independent; exact where both are.
+    """Difference of two independent estimates, `after` less `before`; exact where both are.
 
     The interval by the method of variance estimates recovery (Zou and Donner, 2008), which keeps the skew.
     """

@@ -1,4 +1,4 @@
-"""What a frame of a stack is: code of the program, or of what only passes its requests on."""
+"""Kinds of frames of a stack: code of the program, or of what only passes its requests on."""
 
 import re
 from functools import lru_cache
@@ -145,7 +145,7 @@ def plain(function: str) -> str:
 
 
 def _closing(text: str) -> int:
-    """Where the bracket closes that the text begins with; its end if none does."""
+    """Index where the bracket closes that the text begins with; the text's end if none does."""
     depth = 0
     for at, letter in enumerate(text):
         depth += (letter == "<") - (letter == ">" and text[at - 1] != "-")

@@ -1,4 +1,4 @@
-"""Whether a program's memory grew until its end, and which allocation site it grew from."""
+"""Growth of a program's memory until its end, and the allocation site that it came from."""
 
 from reap.base.records import Record
 from reap.recording.analyse.trend import rise

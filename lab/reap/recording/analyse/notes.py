@@ -1,4 +1,4 @@
-"""What a reader of a profile must know before believing it."""
+"""Notes that a reader of a profile must know before believing it."""
 
 import errno
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def missing(recording: native.Recording) -> list[str]:
 
 
 def cut(recording: native.Recording) -> list[str]:
-    """What says that the recording is not whole: it was cut short, is damaged, or still goes on."""
+    """Notes that the recording is not whole: it was cut short, is damaged, or still goes on."""
     header = recording.header()
     never = [] if header.stop_reason or recording.images() else [_NEVER_LOADED]
     return [*_stopped(header), *_damage(recording.damage()), *_unfinished(header), *never]

@@ -146,7 +146,7 @@ def _own(recording: native.Recording) -> list[tuple[str, int]]:
 
 
 def _counted_over(header: native.Header, objects: int) -> int | None:
-    """What the sampled allocations add up to; None where the counters are of a longer time."""
+    """Sum of the sampled allocations; None where the counters are of a longer time."""
     return None if header.lead and limits_of(header).is_ring else objects
 
 

@@ -1,4 +1,4 @@
-"""Where allocations come from: stacks folded into sites."""
+"""Allocation sites, into which stacks are folded."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -46,7 +46,7 @@ def sites(stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]) ->
 def folded(
     stacks: Iterable[Stack], frames: Callable[[int, int], list[Frame]]
 ) -> list[tuple[Site, list[Stack]]]:
-    """The same sites, each with its stacks."""
+    """Folds stacks into the same sites as `sites()`, each with its stacks."""
     found: dict[tuple[str, str, str], _Group] = {}
     for stack in stacks:
         chain = frames(*stack[:2])
@@ -144,7 +144,7 @@ def _is_shared(frame: Frame) -> bool:
 
 
 def via(chain: list[Frame], at: int) -> str:
-    """What the site at this place called, where that is a library that was passed over; else empty.
+    """Name of what the site at this place called, where that is a library that was passed over; else empty.
 
     Below a line of Python it is the package of the extension.
     """

@@ -1,4 +1,4 @@
-"""What a heap is littered with for a program: the sizes that it allocates, and how many blocks it has in use.
+"""Size profile to litter a heap with: the sizes that a program allocates, and its number of blocks in use.
 
 The detection of adversarial allocation (section 3.1, ISMM 2026), from a recording, and the file of it.
 """
@@ -207,7 +207,7 @@ class _Kind(Record):
 
 
 def _fault(profile: SizeProfile) -> str:
-    """What cannot be true of it; empty if all can."""
+    """Reason why a profile cannot be true; empty if it can."""
     sizes = [size for size, _ in profile.sizes]
     if sizes != sorted(set(sizes)):
         return "its sizes are not in order, each once"

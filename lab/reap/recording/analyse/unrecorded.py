@@ -53,7 +53,7 @@ def unrecorded(
 
 
 def note(each: UnrecordedAllocator) -> str:
-    """What an allocator that was not recorded means for each figure: one sentence."""
+    """Note on what an allocator that was not recorded means for each figure."""
     name = each.module.rpartition("/")[2]
     by = f" ({each.function})" if each.function else ""
     figures = "no count, site, leak or most in use has their blocks; no limit of a check covers them"

@@ -1,4 +1,4 @@
-"""How the sites of a recording used memory over time."""
+"""Memory use over time of the sites of a recording."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What patterns are looked for in: the sites of a recording, with their stacks and how they used memory."""
+"""Input of the search for patterns: the sites of a recording, with their stacks and use of memory."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Basis:
 
     @property
     def about(self) -> str:
-        """What stands before a figure that may be estimated."""
+        """Word before a figure that may be estimated; empty where figures are exact."""
         return "" if self.exact else "about "
 
     def counted(self, **figures: float) -> dict[str, Estimate]:

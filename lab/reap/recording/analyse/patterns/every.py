@@ -10,9 +10,9 @@ from reap.recording.records import Pattern
 
 
 def patterns(basis: Basis) -> list[Pattern]:
-    """What a change of the program removes, the pattern that explains most first; a line once.
+    """Patterns that a change of the program removes, the one that explains most first; a line once.
 
-    Only what the recording decides is in it: of a triage recording that holds samples alone, some patterns
+    Only what the recording decides is listed: of a triage recording that holds samples alone, some patterns
     are not known, and of one from outside none is.
     """
     seen: dict[tuple[str, str], Pattern] = {}

@@ -13,7 +13,7 @@ _MOST = 0.5
 
 
 def is_optimized(producer: str) -> bool | None:
-    """Whether DW_AT_producer names an optimisation; None where the compiler does not note its options.
+    """True if DW_AT_producer names an optimisation; None where the compiler does not note its options.
 
     GCC notes them unless it is told not to. clang and rustc do not.
     """
