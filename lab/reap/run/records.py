@@ -1,4 +1,4 @@
-"""What was measured of one program for its answer."""
+"""Measurements of one program for its answer."""
 
 from reap.base.records import Record
 from reap.drag.exact.records import DragProfile
@@ -8,7 +8,7 @@ from reap.recording.records import Profile
 
 
 class Examined(Record):
-    """What is known of a program, and what was tried on it."""
+    """Facts about a program, and the trials that were run on it."""
 
     command: list[str]
     again: list[str]

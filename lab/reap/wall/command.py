@@ -52,7 +52,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line says."""
+    """Arguments of the command line."""
 
     command: tuple[str, ...]
     pid: int | None
@@ -246,7 +246,7 @@ def _parts(
     compared: Comparison | None = None,
     told: Explained | None = None,
 ) -> list[Part]:
-    """What is known and what was tried, with the verdict on it."""
+    """Parts of the answer: the verdict, what is known, and what was tried."""
     told = told or Explained()
     recording = asked.path / measuring.COUNTED
     profile = analyse(read.read(recording), list(asked.command)) if seen.recorded else None

@@ -1,4 +1,4 @@
-"""What `reap wall` adds to an answer: where the time goes."""
+"""Part that `reap wall` adds to an answer: where the time goes."""
 
 from typing import ClassVar, Self
 
@@ -16,7 +16,7 @@ _DEEP = 48
 
 
 class WallPart(Part, frozen=True, kw_only=True):
-    """Where a program's time goes."""
+    """Breakdown of a program's time."""
 
     QUESTION: ClassVar[str] = "Where does the time go?"
 
@@ -44,7 +44,7 @@ class WallPart(Part, frozen=True, kw_only=True):
 
 
 def _heaviest(stacks: list[str], most: int) -> list[str]:
-    """Those with the most samples; the samples of the others are one frame, so that parts stay parts."""
+    """Stacks with the most samples; the samples of the others are one frame, so that parts stay parts."""
     counted = [(int(count), line) for line in stacks if (count := line.rpartition(" ")[2]).isdigit()]
     counted.sort(key=lambda each: -each[0])
     left = sum(count for count, _ in counted[most:])

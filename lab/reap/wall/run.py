@@ -78,6 +78,6 @@ def run(
 
 
 def _settings(program: Program, wall: Wall, budget: float) -> trials.Plan:
-    """What variables can change of a program that no preload enters."""
+    """Plan to try variables on a program that no preload enters."""
     own = Allocator(name=DEFAULT)
     return trials.second(to_try(wall), None, program, base=own, wall=wall, budget=budget)

@@ -1,4 +1,4 @@
-"""What the page shows of the wall, as plain strings: figures are formatted here, the template places them."""
+"""Page of the wall, as plain strings: figures are formatted here, the template places them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class WallView:
 
 
 def view(wall: Wall, stacks: Sequence[str] = ()) -> WallView:
-    """What there is of it. `stacks` are those of the flame graph."""
+    """View of `wall` for the page. `stacks` are those of the flame graph."""
     return WallView(
         tiles=[(name, printable(value), printable(remark)) for name, value, remark in words.tiles(wall)],
         owners=_owners(wall),

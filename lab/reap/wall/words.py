@@ -47,7 +47,7 @@ def tiles(wall: Wall) -> list[tuple[str, str, str]]:
 
 
 def waits(wall: Wall) -> list[tuple[str, str]]:
-    """What threads waited for, and how long; nothing where that was not seen."""
+    """Waits of threads: what for, and how long; empty where that was not seen."""
     if wall.waiting is None:
         return []
     names = {"lock": "locks", "disk": "the disk", "network": "the network", "other": "anything else"}
@@ -64,7 +64,7 @@ def calls(wall: Wall) -> list[tuple[str, str, str]]:
 
 
 def owners(wall: Wall) -> list[tuple[Owner, str, float, int]]:
-    """Who was executing: key, words, part of the samples, samples; those that were, most first."""
+    """Owners with samples: key, words, part of the samples, samples; most first."""
     every = sum(wall.owners.values())
     held = [(name, words, wall.owners.get(name, 0)) for name, words in OWNERS.items()]
     most_first = sorted(held, key=lambda each: -each[2])
@@ -72,7 +72,7 @@ def owners(wall: Wall) -> list[tuple[Owner, str, float, int]]:
 
 
 def faults(wall: Wall) -> list[tuple[str, str]]:
-    """Where page faults happened, as parts of those that were seen."""
+    """Places of page faults, as parts of those that were seen."""
     names = {
         "allocator": "in the allocator's own code",
         "heap": "fresh memory, touched by the program",
@@ -85,7 +85,7 @@ def faults(wall: Wall) -> list[tuple[str, str]]:
 
 
 def collector(held: Collector) -> str:
-    """What a collector did, in a line."""
+    """Activity of a collector, in a line."""
     said = [units.number(held.count, "collection") if held.count is not None else ""]
     said.append(f"{units.duration(held.pause_seconds)} stopped" if held.pause_seconds is not None else "")
     said.append(f"{units.duration(held.cpu_seconds)} of CPU time" if held.cpu_seconds is not None else "")
