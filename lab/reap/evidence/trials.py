@@ -182,6 +182,7 @@ def spec_of(plan: Plan, first: Spec, budget: float, program: Program) -> Spec:
         pairing="sequential" if plan.resident else first.pairing,
         resident=plan.resident or first.resident,
         all_rounds=plan.resident,
+        explains=True,
         witness="",
     )
 

@@ -1,13 +1,18 @@
 """Arms of an experiment: the cells that run again in every round."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reap.allocators import settings
 from reap.allocators.records import Allocator
+from reap.base import units
 from reap.experiment.records import BARE, Cell, HugePages
 from reap.experiment.spec import Fragment, Spec
+from reap.launch import price
 from reap.launch.host import machine
 from reap.launch.litter.level import Level, custom
+
+_SLOWER = 2.0
+"""From so many times the baseline on a preload makes a cost larger, whatever noise adds to one run."""
 
 
 def arms(spec: Spec) -> list[Cell]:
@@ -18,6 +23,17 @@ def arms(spec: Spec) -> list[Cell]:
     controlled = controls(spec, spec.fragment) if spec.fragment.controls else []
     every = [*wanted(spec, spec.fragment), *controlled]
     return list({arm.arm(): arm for arm in every}.values())
+
+
+def slower(arms: Sequence[Cell], spent: Mapping[str, int]) -> dict[str, str]:
+    """Preloads that take no cost away, with the reason: others have the time of their rounds.
+
+    By the CPU time of each arm's warm-up, in nanoseconds, by `Cell.arm()`. The first arm is the baseline.
+    """
+    usual = max(1, spent.get(arms[0].arm(), 0))
+    times = {cell.arm(): spent.get(cell.arm(), 0) / usual for cell in arms if price.is_price(cell.allocator)}
+    said = "in its warm-up it took {} times the program's CPU time"
+    return {arm: said.format(units.ratio(each)) for arm, each in times.items() if each > _SLOWER}
 
 
 def commands(arms: Sequence[Cell]) -> list[Cell]:

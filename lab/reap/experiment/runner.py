@@ -157,6 +157,7 @@ class Runner:
             for number in range(self._spec.warm_ups)
             for cell in self._arms
         ]
+        spent: dict[str, int] = {}
         for number, cell in enumerate(warm_ups):
             if cell.arm() in self.dropped:
                 continue
@@ -166,6 +167,9 @@ class Runner:
                 self._once.require_sound(run.outcome)
                 requests.require(self._spec, run.outcome)
             self._judge(cell, run.outcome)
+            spent[cell.arm()] = run.outcome.cpu_ns
+        if self._spec.explains:
+            self.dropped |= {**arms.slower(self._arms, spent), **self.dropped}
 
     def _foretell(self) -> None:
         rounds, seconds = self._budget.plan(self._more)

@@ -179,6 +179,8 @@ class Spec(Record):
     """What is compared and decides when rounds stop."""
     all_rounds: bool = False
     """Whether no round is left out once all is decided."""
+    explains: bool = False
+    """Whether its arms tell causes apart: preloads that make a cost larger are not run beyond a warm-up."""
     against: list[Variant] = []
     """Other commands to compare the program with, in place of allocators."""
     scanned: bool = False
