@@ -1,4 +1,4 @@
-"""What other packages may import of Reap: `from reap.api import ReapError, catalog`.
+"""Names that other packages may import of Reap: `from reap.api import ReapError, catalog`.
 
 Each name is that of a class, a function, a value or a module, which documents itself and is typed. Nothing is
 imported before it is asked for, so that a command's `--help` answers at once. All else in `reap` may change

@@ -1,1 +1,1 @@
-"""Which allocators there are, where they come from, whether they replace malloc, and their settings."""
+"""Allocators: where they come from, whether they replace malloc, their settings and remedies."""

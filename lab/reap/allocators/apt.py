@@ -32,7 +32,7 @@ def known(names: Sequence[str]) -> str:
 
 
 def simulated(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What apt would install and remove, by its own simulation, which anybody may run. Throws ReapError."""
+    """Packages that apt would install and remove, by its own simulation, for anybody. Throws ReapError."""
     done = subprocess.run(
         ["apt-get", "--simulate", "install", "--no-install-recommends", *names],
         capture_output=True,
@@ -90,7 +90,7 @@ def install(wanted: Sequence[str], removes: Sequence[str], tell: Callable[[str],
 
 
 def _rights() -> list[str] | None:
-    """What to put before a command so that root runs it; None where that is not allowed."""
+    """Words before a command so that root runs it; None where that is not allowed."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo") is None:

@@ -1,4 +1,4 @@
-"""Which allocators there are, where this machine has them, and how to get the others."""
+"""Catalogue of allocators: where this machine has them, and how to get the others."""
 
 import platform
 import re
@@ -106,7 +106,7 @@ def find(name: str) -> Allocator | Missing:
 
 
 def look(name: str) -> Allocator | Missing:
-    """The same, but a damaged one is missing, and what is wrong with it is said: it spoils no others."""
+    """Finds one that may be damaged: it is missing then, with what is wrong with it, and spoils no others."""
     try:
         return find(name)
     except ReapError as error:
@@ -175,7 +175,7 @@ def recipe_of(name: str) -> Recipe:
 
 
 def word(allocator: Allocator) -> str:
-    """What `parse` makes it of: its name, or NAME=FILE."""
+    """Word that `parse` makes it of: its name, or NAME=FILE."""
     return allocator.name if allocator.name in names() else f"{allocator.name}={allocator.library}"
 
 
@@ -185,7 +185,7 @@ def package_of(name: str) -> str:
 
 
 def folder_of(recipe: Recipe) -> Path:
-    """Where an allocator is that was built here. Throws ReapError if it was not yet."""
+    """Folder of an allocator that was built here. Throws ReapError if it was not yet."""
     if store.installed(recipe) is None:
         raise ReapError(
             f"{recipe.name} {recipe.version} is not installed here", _line([], [recipe.name]), ExitCode.USAGE
@@ -194,7 +194,7 @@ def folder_of(recipe: Recipe) -> Path:
 
 
 def with_package(allocator: Allocator) -> Allocator:
-    """The same with its Debian package and version, where dpkg knows them (it takes dpkg some 60 ms)."""
+    """Allocator with its Debian package and version, where dpkg knows them (it takes dpkg some 60 ms)."""
     if allocator.crate or allocator.name in OWN:
         return allocator
     package, package_version = packages.owner(allocator.library or _libc())

@@ -12,7 +12,7 @@ from reap.base.errors import ReapError
 
 
 def check(allocators: Iterable[Allocator]) -> Iterator[Checked]:
-    """What came of each, a second or so apart. Throws ReapError if the programs cannot be built or run."""
+    """Checks each, a second or so apart. Throws ReapError if the programs cannot be built or run."""
     try:
         with tempfile.TemporaryDirectory(prefix="reap-check-") as folder:
             work = Path(folder)

@@ -1,4 +1,4 @@
-"""What an ELF file says of itself, as far as preloading goes. Reads headers and symbols, runs nothing."""
+"""Facts of an ELF file, as far as preloading needs them. Reads headers and symbols, runs nothing."""
 
 import platform
 import struct

@@ -65,7 +65,7 @@ def install(wanted: Recipe, *, force: bool, tell: Callable[[str], None]) -> bool
 
 
 def log_of_failure(wanted: Recipe) -> Path:
-    """Where the log of a build that failed is."""
+    """Log of a build that failed."""
     return store.root() / f"{wanted.name}.log"
 
 

@@ -1,4 +1,4 @@
-"""What can be set of allocators by the environment, as data beside this file, and what a version knows."""
+"""Settings of allocators in the environment, as data beside this file, and those a version knows."""
 
 import re
 import subprocess
@@ -64,7 +64,7 @@ class Family(Record):
         return settings.merged({self.variable: said}, held) if said else self.held(held)
 
     def held(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """What `environment` holds of the family's variables."""
+        """Variables of the family in `environment`."""
         return {
             name: value
             for name, value in environment.items()
@@ -95,17 +95,17 @@ def bindings() -> list[Binding]:
 
 
 def family(allocator: Allocator) -> Family | None:
-    """That of an allocator; None where it has no knobs that we know."""
+    """Family of an allocator; None where it has no knobs that we know."""
     return families().get(allocator.name.partition("-")[0])
 
 
 def may(setting: Sequence[Objective]) -> list[Objective]:
-    """What a setting may make less, with all of memory where that is among it."""
+    """Objectives that a setting may make less, with all of memory where that is among them."""
     return list(dict.fromkeys([*setting, *(MEMORY if "memory" in setting else ())]))
 
 
 def variables(environment: Iterable[str]) -> list[str]:
-    """Those names of `environment` that preload an allocator or set one, of whatever family."""
+    """Names of `environment` that preload an allocator or set one, of whatever family."""
     exact = {"LD_PRELOAD", "PYTHONMALLOC", "SCUDO_OPTIONS", *(each.variable for each in families().values())}
     # glibc's older names begin with MALLOC_, as MALLOC_ARENA_MAX.
     begins = ("MALLOC_", *(each.prefix for each in families().values() if not each.variable))

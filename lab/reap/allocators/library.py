@@ -19,7 +19,7 @@ _STOOD_IN = frozenset({ALIGNED_ALLOC, "memalign"})
 
 @functools.cache
 def preloads(library: str) -> tuple[str, ...]:
-    """What is preloaded so that this file serves malloc, in order; none for the C library's own."""
+    """Files to preload so that this one serves malloc, in order; none for the C library's own."""
     if not library:
         return ()
     try:

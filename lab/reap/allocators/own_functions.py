@@ -36,7 +36,7 @@ class OwnFunctions(Record):
 
 
 def read(path: str) -> OwnFunctions:
-    """What the file has of allocators with functions of their own; nothing where it cannot be read.
+    """Reads the file's allocators with functions of their own; nothing where it cannot be read.
 
     Reads its symbols once: some milliseconds, and 0.1 s for the largest libraries.
     """

@@ -21,7 +21,7 @@ def owner(path: str | Path) -> tuple[str, str]:
 
 
 def lacking(names: Iterable[str]) -> list[str]:
-    """Those that are not installed; none where there is no dpkg, which could tell."""
+    """Packages that are not installed; none where there is no dpkg, which could tell."""
     if shutil.which("dpkg-query") is None:
         return []
     return [name for name in names if _query("-W", "-f=${db:Status-Status}", name) != "installed"]

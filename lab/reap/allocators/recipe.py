@@ -18,7 +18,7 @@ LOCK = "Cargo.lock"
 
 
 class Recipe(Record):
-    """How to build one allocator."""
+    """Steps to build one allocator."""
 
     name: str
     about: str
@@ -69,7 +69,7 @@ def crate(recipe: Recipe) -> Crate:
 
 
 def fingerprint(recipe: Recipe) -> str:
-    """What the result depends on, but for the compiler: the recipe, its files and the crate's contents."""
+    """Digest of what the result depends on but the compiler: the recipe, its files, the crate."""
     parts = [(FOLDER / name).read_bytes() for name in (f"{recipe.name}.toml", *recipe.files)]
     return hashlib.sha256(b"\0".join([*parts, crate(recipe).checksum.encode()])).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What is known of an allocator before anything runs."""
+"""Facts of an allocator before anything runs."""
 
 from reap.base.records import Record
 
@@ -49,7 +49,7 @@ class Allocator(Record):
 
     @property
     def origin(self) -> str:
-        """Where it comes from, in words."""
+        """Origin, in words."""
         if self.name in OWN and self.version:
             return f"comes with Reap {self.version}"
         if self.package:

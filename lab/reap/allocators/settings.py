@@ -7,7 +7,7 @@ from reap.allocators.records import DEFAULT, Allocator
 
 
 class _Words(NamedTuple):
-    """How a variable holds several words."""
+    """Form in which a variable holds several words."""
 
     separator: str
     assigns: str

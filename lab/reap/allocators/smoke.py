@@ -28,7 +28,7 @@ PARTS = {
 
 
 class Checked(Record):
-    """What came of it for one allocator."""
+    """Result for one allocator."""
 
     allocator: str
     problems: dict[str, str]
@@ -42,7 +42,7 @@ class Checked(Record):
 
 
 def problem(allocator: Allocator, work: Path, runner: Runner) -> str:
-    """What is wrong with it, as a sentence; empty if nothing. Throws ReapError, OSError."""
+    """Fault of an allocator, as a sentence; empty if there is none. Throws ReapError, OSError."""
     program = _compiled("gcc", "smoke.c", work, runner)
     said, wrong = _run([str(program)], allocator, work, runner)
     return wrong or _provided(allocator, program, said)
@@ -86,7 +86,7 @@ def _environment(work: Path) -> dict[str, str]:
 
 
 def _run(command: list[str], allocator: Allocator, work: Path, runner: Runner) -> tuple[str, str]:
-    """What the program said, and what went wrong, as a sentence."""
+    """Output of the program, and what went wrong, as a sentence."""
     preload = {"LD_PRELOAD": ":".join(preloads(allocator.library))} if allocator.library else {}
     done = runner.run(command, cwd=work, environment=_environment(work) | preload, seconds=_PATIENCE)
     said = done.stdout.decode(errors="replace")

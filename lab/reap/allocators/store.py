@@ -1,4 +1,4 @@
-"""Where the allocators are that were built here: `NAME/VERSION/` in one private folder of the user's."""
+"""Allocators that were built here: `NAME/VERSION/` in one private folder of the user's."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ _WORK = ".work-"
 
 
 class Stamp(Record):
-    """What an installed allocator was made from. It is written last: what has one is whole."""
+    """Inputs of an installed allocator. It is written last: a folder that has one is whole."""
 
     fingerprint: str
     """Of the recipe."""
@@ -36,7 +36,7 @@ def root() -> Path:
 
 
 def folder(recipe: Recipe) -> Path:
-    """Where one is, or would be."""
+    """Folder of one, installed or not."""
     return root() / recipe.name / recipe.version
 
 
@@ -46,12 +46,12 @@ def library(recipe: Recipe) -> Path:
 
 
 def library_name(recipe: Recipe) -> str:
-    """What its file to preload is called."""
+    """Name of its file to preload."""
     return f"lib{recipe.name}.so"
 
 
 def installed(recipe: Recipe) -> Stamp | None:
-    """What the installed one was made from; None where there is none."""
+    """Stamp of the installed one; None where there is none."""
     try:
         stamp = decode((folder(recipe) / _STAMP).read_bytes(), Stamp)
     except (OSError, msgspec.DecodeError):

@@ -15,7 +15,7 @@ Heap = dict[str, dict[str, str]]
 
 
 class Verification(Record):
-    """Whether malloc came from where it should."""
+    """Result of the check that malloc came from where it should."""
 
     verified: bool
     provider: str

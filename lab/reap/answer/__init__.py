@@ -1,4 +1,4 @@
-"""What the capabilities' reports share: the sentences, labels and commands that more than one of them needs.
+"""Parts that the capabilities' reports share: sentences, labels and commands that several of them need.
 
 What a single capability says belongs in its own folder; nothing here knows a capability.
 """

@@ -13,7 +13,7 @@ from reap.launch.host import machine
 
 
 def head_of(schema: str, version: int) -> Head:
-    """What JSON begins with that is made now, on this machine, by this command line."""
+    """Head of JSON that is made now, on this machine, by this command line."""
     return Head(
         schema=schema,
         version=version,

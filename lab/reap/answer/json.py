@@ -14,7 +14,7 @@ from reap.launch.records import Machine
 
 
 class _Head(msgspec.Struct):
-    """What is read first: whether the rest can be understood."""
+    """Fields that are read first: they say whether the rest can be understood."""
 
     schema: int | str
     version: int = 0
@@ -45,7 +45,7 @@ def compact(report: Report) -> bytes:
 
 
 def encode(report: Report) -> bytes:
-    """The same, indented by one space so that it can be compared line by line."""
+    """Encodes a report, indented by one space so that it can be compared line by line."""
     return msgspec.json.format(compact(report), indent=1) + b"\n"
 
 
@@ -88,7 +88,7 @@ def read_json(path: Path | str, kinds: Sequence[type[Part]]) -> Report:
 
 
 def decoded(data: bytes | str, kinds: Sequence[type[Part]]) -> Report:
-    """What `encode` and `compact` wrote. Throws msgspec.DecodeError."""
+    """Decodes what `encode` and `compact` wrote. Throws msgspec.DecodeError."""
     held = decode(data, _Report)
     return Report(
         reap_version=held.reap_version,

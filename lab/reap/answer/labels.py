@@ -1,4 +1,4 @@
-"""How a sampled share of time and sampled latencies are labelled, on a terminal and on a page."""
+"""Labels of a sampled share of time and of sampled latencies, on a terminal and on a page."""
 
 from reap.base import units
 from reap.recording.records import Latency, Share
@@ -19,7 +19,7 @@ def percentiles(held: Latency) -> list[str]:
 
 
 def samples_of(held: Latency) -> str:
-    """How many samples there are, and what they are too few for."""
+    """Number of samples, and what they are too few for."""
     said = units.samples(held.samples)
     few = [
         f"{name} needs {units.whole(_SAMPLES_NEEDED[key])}"
@@ -30,7 +30,7 @@ def samples_of(held: Latency) -> str:
 
 
 def share_method(share: Share) -> str:
-    """How the share of time was sampled."""
+    """Method by which the share of time was sampled."""
     method = "perf events" if share.method == "perf" else "a timer"
     kernel = "" if share.sees_kernel else ", time in the kernel not seen"
     return f"{units.samples(share.samples)} by {method}{kernel}"
@@ -44,7 +44,7 @@ def share_figure(share: Share) -> str:
 
 
 def share_how(share: Share) -> str:
-    """What is to be known of that figure: its interval if it has one, and how it was sampled."""
+    """Remarks on that figure: its interval if it has one, and how it was sampled."""
     if share.lower_bound:
         return f"an allocator without symbols is linked in; {share_method(share)}"
     return f"95 % CI {units.percent_span(share.share.low, share.share.high)}; {share_method(share)}"

@@ -1,4 +1,4 @@
-"""What a capability adds to an answer: fields in the JSON, sections of the page, and how it is cut."""
+"""Part that a capability adds to an answer: fields in the JSON, sections of the page, and its cut."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from reap.base.records import Record
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of a part a page keeps."""
+    """Limits of what a page keeps of a part."""
 
     sites: int
     frames: int
@@ -38,7 +38,7 @@ class Section:
 
 
 class Part(Record, frozen=True, kw_only=True):
-    """What one capability knows of a program. Its fields are fields of the answer's JSON, see `FIELDS`."""
+    """Results of one capability on a program. Its fields are fields of the answer's JSON, see `FIELDS`."""
 
     QUESTION: ClassVar[str] = ""
     """What a page that begins with this part answers; it is the page's heading."""
@@ -52,5 +52,5 @@ class Part(Record, frozen=True, kw_only=True):
         return []
 
     def overview(self) -> dict[str, str]:
-        """What it knows of the columns of an overview of several programs, see `COLUMNS`."""
+        """Cells of its columns in an overview of several programs, see `COLUMNS`."""
         return {}

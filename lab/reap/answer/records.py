@@ -57,7 +57,7 @@ class Answer(Record, frozen=True, kw_only=True):
 
 
 class Head(Record, frozen=True, kw_only=True):
-    """What every `--json` begins with; the fields of the command follow."""
+    """Head of every `--json`; the fields of the command follow."""
 
     schema: str
     """The name of its JSON Schema, `docs/schema/NAME.schema.json`."""

@@ -29,7 +29,7 @@ def answers(report: Report) -> list[AnswerView]:
 
 
 def question(report: Report) -> str:
-    """What the page answers: the question of the parts that come first in each answer, where it is one."""
+    """Question that the page answers: that of the parts that come first in each answer, where it is one."""
     asked = {part.QUESTION for answer in report.answers for part in answer.parts[:1]}
     return asked.pop() if len(asked) == 1 else "What does memory allocation cost?"
 

@@ -23,7 +23,7 @@ def share(measured: Share) -> str:
 
 
 def growth(grown: Growth) -> str:
-    """That memory grew until the end, and where most of it was allocated."""
+    """Sentence that memory grew until the end, and where most of it was allocated."""
     said = (
         f"Resident memory grew until the end, from {units.size(grown.half)} at half of the time to "
         f"{units.size(grown.end)}: a leak, a cache without a limit, or data that the program needs"

@@ -1,1 +1,1 @@
-"""What everything stands on: errors, files, records, units, text, ranks."""
+"""Foundation of every other folder: errors, files, records, units, text, ranks."""

@@ -4,7 +4,7 @@ import enum
 
 
 class ExitCode(enum.IntEnum):
-    """What `reap` exits with when it is not the measured program's own code.
+    """Codes with which `reap` exits, where it is not with the measured program's own.
 
     The values follow env(1), timeout(1) and the shell, so that scripts which know those know these.
     """

@@ -1,4 +1,4 @@
-"""What other packages add to reap: entry points of theirs, found without importing `importlib.metadata`.
+"""Entry points by which other packages add to reap, found without importing `importlib.metadata`.
 
 That import alone takes a third of the time in which `reap --help` answers.
 """

@@ -80,7 +80,7 @@ def written_safely(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
 
 
 def cache_folder() -> Path:
-    """Where Reap keeps what it can make again: $XDG_CACHE_HOME/reap, or ~/.cache/reap. It may not exist."""
+    """Folder for what Reap can make again: $XDG_CACHE_HOME/reap, or ~/.cache/reap. It may not exist."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG base directory specification says that relative ones are to be ignored.
     base = Path(given) if given.startswith("/") else Path(os.environ.get("HOME") or "/") / ".cache"
@@ -169,7 +169,7 @@ def native_name(path: Path | str) -> str:
 
 
 def read_back(path: Path, kind: type[Kind], hint: str) -> Kind | None:
-    """What a file that Reap wrote holds as JSON; None where there is none.
+    """Reads JSON from a file that Reap wrote; None where there is none.
 
     Throws ReapError where it cannot be read or is damaged, with `hint` for what to do then.
     """

@@ -1,4 +1,4 @@
-"""How this Reap was installed: where the library's headers are, and the command that installs it again."""
+"""Installation of this Reap: where the library's headers are, and the command that installs it again."""
 
 import json
 import shlex

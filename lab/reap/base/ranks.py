@@ -39,7 +39,7 @@ def interval(values: Sequence[float], reach: float) -> tuple[float, float, float
 
 @functools.cache
 def _left_out(count: int, reach: float) -> int | None:
-    """How many means of pairs are left out at either end."""
+    """Number of means of pairs that are left out at either end."""
     one_sided = math.erfc(reach / math.sqrt(2)) / 2
     if count <= _EXACT:
         # Sums so low are less likely than that, and with one more they are not.
@@ -51,7 +51,7 @@ def _left_out(count: int, reach: float) -> int | None:
 
 
 def sums(count: int) -> NDArray[np.float64]:
-    """How likely the ranks of the positive ones add up to at most 0, 1, 2 and so on, if the truth is 0."""
+    """Probabilities that the ranks of the positive ones add up to at most 0, 1, 2, ..., if the truth is 0."""
     of = np.zeros(count * (count + 1) // 2 + 1)
     of[0] = 1
     for rank in range(1, count + 1):

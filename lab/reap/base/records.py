@@ -16,7 +16,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Fa
 
 
 def decode(data: bytes | str, kind: type[Kind]) -> Kind:
-    """What JSON of our own says. Throws msgspec.DecodeError for whatever is wrong with it.
+    """Decodes JSON of our own. Throws msgspec.DecodeError for whatever is wrong with it.
 
     What is no text, or nested without end, is among that here; to msgspec these are errors of other kinds.
     """

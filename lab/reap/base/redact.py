@@ -40,7 +40,7 @@ def begin(command: Sequence[str]) -> None:
 
 
 def end() -> None:
-    """What is written from here on stays as it is."""
+    """Ends the hiding: text that is written from here on stays as it is."""
     _command.set(None)
 
 
@@ -96,7 +96,7 @@ def _who() -> set[str]:
 
 
 class _Hiding:
-    """What is replaced in text."""
+    """Words that are replaced in text."""
 
     def __init__(self, commands: Sequence[Sequence[str]], users: set[str]) -> None:
         words = {word for command in commands for word in command}

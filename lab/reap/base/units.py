@@ -71,7 +71,7 @@ def whole(value: float) -> str:
 
 
 def number(value: float, noun: str) -> str:
-    """How many of a thing whose plural ends in s: `1 round`, `5 rounds`, `1.25 M objects`."""
+    """Count with its noun, whose plural ends in s: `1 round`, `5 rounds`, `1.25 M objects`."""
     return f"{count(value)} {noun}{'' if value == 1 else 's'}"
 
 
@@ -81,12 +81,12 @@ def mean(value: float) -> str:
 
 
 def many(value: int, noun: str, ending: str = "s") -> str:
-    """How many of a thing, written out: `1 thread`, `1 234 processes` (`ending` es)."""
+    """Count with its noun, written out: `1 thread`, `1 234 processes` (`ending` es)."""
     return f"{whole(value)} {noun}{'' if value == 1 else ending}"
 
 
 def samples(value: int) -> str:
-    """How many samples: `1 sample`, `1 234 samples`."""
+    """Count of samples: `1 sample`, `1 234 samples`."""
     return many(value, "sample")
 
 

@@ -1,4 +1,4 @@
-"""Which commands there are: those of reap, and those that other installed packages add to it."""
+"""Commands of reap, and those that other installed packages add to it."""
 
 from collections.abc import Iterator, Mapping
 

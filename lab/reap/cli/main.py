@@ -246,7 +246,7 @@ _PACKAGES = {"libdw.so.1": "libdw1", "libelf.so.1": "libelf1", "libxxhash.so.0":
 
 
 def _lacking(error: ImportError) -> ReapError | None:
-    """What to install; None where a part of reap itself cannot be imported."""
+    """Error that says what to install; None where a part of reap itself cannot be imported."""
     library, _, reason = str(error).partition(": ")
     if ".so" in library and "cannot open" not in reason:
         return ReapError(

@@ -1,1 +1,1 @@
-"""What the commands share: options, progress, standard input, the files that they write, what they say."""
+"""Parts that commands share: options, progress, standard input, the files and lines that they write."""

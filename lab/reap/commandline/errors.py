@@ -1,4 +1,4 @@
-"""How an error is printed."""
+"""Printing of errors."""
 
 import click
 

@@ -77,7 +77,7 @@ def decorated_by(verb: _Verb, *decorators: Callable[[Any], Any]) -> _Verb:
 
 
 def new_folder(command: list[str]) -> Path:
-    """Where an experiment is kept for which no folder was named."""
+    """Folder of an experiment for which none was named."""
     return unused(reporting.name_of(command))
 
 

@@ -1,4 +1,4 @@
-"""What click lacks: a group whose list is whole sentences, and an option with several names."""
+"""Additions to click: a group whose list is whole sentences, and an option with several names."""
 
 from collections.abc import Callable
 from typing import Any

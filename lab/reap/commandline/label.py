@@ -1,4 +1,4 @@
-"""What a recording is labelled with, as words of a command line."""
+"""Labels of a recording, as words of a command line."""
 
 import re
 

@@ -41,14 +41,14 @@ def to_record(command: Sequence[str], allocator: str | None, timeout: float | No
 
 
 def say_attached(pid: int, outcome: "AttachOutcome") -> None:
-    """What became of a running process that was watched, and what that cost it."""
+    """Says what became of a running process that was watched, and what that cost it."""
     if outcome.ended:
         click.echo(f"note: process {pid} ended while it was watched", err=True)
     say_watched(outcome)
 
 
 def say_watched(outcome: "AttachOutcome") -> None:
-    """What watching cost."""
+    """Says what watching cost."""
     if outcome.left_out:
         why = "they ended within some tenths of a second, or no allocator that is known was found"
         click.echo(

@@ -1,4 +1,4 @@
-"""What the verbs share: which files may be written, what is said of them and of the end of a program."""
+"""Reports of commands: files that may be written, and lines on them and on the end of a program."""
 
 import os
 import shlex
@@ -53,7 +53,7 @@ def require_file(path: Path | None) -> None:
 
 
 def console(*files: Path | None) -> "Console":
-    """Where an answer is printed: standard output, or standard error where one of `files` takes that."""
+    """Console for an answer: standard output, or standard error where one of `files` takes that."""
     from rich.console import Console
 
     return Console(stderr=STANDARD_OUTPUT in files)

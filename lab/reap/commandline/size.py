@@ -40,7 +40,7 @@ class Percent(click.ParamType[float]):
 
 
 class Newest(click.ParamType[tuple[float, int]]):
-    """How much of the newest is kept: a time (5min, 2h), or a size (512M, 2GB). One of both is 0."""
+    """Amount of the newest that is kept: a time (5min, 2h), or a size (512M, 2GB). One of both is 0."""
 
     name = "newest"
 

@@ -61,7 +61,7 @@ def _add(root: _Box, frames: list[str], count: int) -> None:
 
 
 def _depth(box: _Box, scale: float) -> int:
-    """How many rows are drawn above a box."""
+    """Number of rows above a box."""
     drawn = [each for each in box.callees.values() if each.samples * scale >= _NARROWEST]
     return max((1 + _depth(each, scale) for each in drawn), default=0)
 

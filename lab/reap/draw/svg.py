@@ -1,4 +1,4 @@
-"""What the drawings have in common: how they begin, their colours, and words that cannot be markup."""
+"""Parts that drawings share: how they begin, their colours, and words that cannot be markup."""
 
 import html
 

@@ -23,7 +23,7 @@ def line(console: Console, text: str, style: str = "") -> None:
 
 
 def notes(console: Console, said: Iterable[str]) -> None:
-    """What a reader must know, each in yellow behind an exclamation mark."""
+    """Prints what a reader must know, each in yellow behind an exclamation mark."""
     for each in said:
         line(console, f"! {each}", "yellow")
 

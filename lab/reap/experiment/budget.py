@@ -46,7 +46,7 @@ class More:
 
 
 class Budget:
-    """Time that the runs of an experiment take. Each call asks the folder anew which runs have ended."""
+    """Time that the runs of an experiment take. Each call asks the folder which runs have ended."""
 
     def __init__(self, folder: Folder, baseline: str, dropped: Mapping[str, str], rounds: int = 0) -> None:
         """`baseline` and the keys of `dropped` are arms, by `Cell.arm()`; `rounds` as of `Runner`."""

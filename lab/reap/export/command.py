@@ -126,7 +126,7 @@ def _require_known(recording: "native.Recording", file: Path, form: str, measure
 
 
 def _say_next(form: str, target: Path) -> None:
-    """How to look at what was written, unless that was written to standard output."""
+    """Says how to look at what was written, unless that was written to standard output."""
     if target == STANDARD_OUTPUT:
         return
     name = shlex.quote(str(target))
@@ -233,7 +233,7 @@ def _write_heaptrack(recording: "native.Recording", target: Path, *, force: bool
 
 
 def _warn(recording: "native.Recording") -> None:
-    """What must be known of the figures, on standard error."""
+    """Prints what must be known of the figures on standard error."""
     from reap import native
 
     if recording.header().depth != native.FULL:

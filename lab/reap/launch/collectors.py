@@ -32,7 +32,7 @@ _PYTHON = re.compile(r"/(python3?(\.\d+)?|libpython3[^/]*\.so[^/]*)$")
 
 
 def kind_of(files: Iterable[str], functions: Iterable[str]) -> Kind | None:
-    """Whose collector a program has, by the files that it maps and the functions it runs; None if none known.
+    """Kind of a program's collector, by the files that it maps and the functions it runs; None if unknown.
 
     Go's programs are told by a function: stripped ones keep their names for panics.
     """
@@ -59,11 +59,11 @@ class Listening:
 
     @property
     def launch(self) -> Launch:
-        """What to run."""
+        """Launch that listens."""
         return self._begun
 
     def said(self) -> list[bytes]:
-        """What it wrote, a file each: text of Go, of the JVM and of V8, slots of numbers of CPython."""
+        """Contents of the files that it wrote: text of Go, the JVM and V8, numbers of CPython."""
         return [path.read_bytes() for path in sorted(self._folder.iterdir())]
 
     def _python(self, launch: Launch) -> Launch:
@@ -104,7 +104,7 @@ class Listening:
 
 @contextmanager
 def listening(launch: Launch, kind: Kind, files: Sequence[str] = ()) -> Iterator[Listening]:
-    """What to run in place of `launch`, and what was heard, as long as the context is.
+    """Yields what to run in place of `launch`; what was heard is there until the context ends.
 
     `files` are what the program maps: its JVM says by them which options it knows.
     """

@@ -38,7 +38,7 @@ done
 
 
 class Hierarchy(Record):
-    """Where groups can be made, and how they are frozen."""
+    """Folder in which groups can be made, and the way to freeze them."""
 
     version: int
     """Of cgroups."""
@@ -112,14 +112,14 @@ def groups(hierarchy: Hierarchy, count: int) -> Iterator[list[Group]]:
 
 
 def here() -> Hierarchy | None:
-    """That of this machine; None where we may make no group that can be frozen."""
+    """Hierarchy of this machine; None where we may make no group that can be frozen."""
     found = search()
     return found if isinstance(found, Hierarchy) else None
 
 
 @functools.cache
 def search() -> Hierarchy | str:
-    """The same, or why there is none: tried, not guessed."""
+    """Hierarchy of this machine, or the reason why there is none: tried, not guessed."""
     try:
         mounted = _lines("mountinfo")
         groups_of_ours = dict(line.split(":", 2)[1:] for line in _lines("cgroup"))
@@ -180,7 +180,7 @@ def _folder(mounted: Sequence[str], kind: str, controller: str, path: str) -> st
 
 
 def _refused(hierarchy: Hierarchy) -> str:
-    """Why no process can be moved into a group and out of it, or the group not be frozen; empty if not so."""
+    """Reason why no process can be moved into a group and out, or none be frozen; empty if all works."""
     if not os.access(Path(hierarchy.folder) / "cgroup.procs", os.W_OK):
         return f"{hierarchy.folder} may not be written"
     try:

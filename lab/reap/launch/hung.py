@@ -1,4 +1,4 @@
-"""Whether a preload makes a program hang, asked where a run was ended by its time limit."""
+"""Search for a preload that makes a program hang, after a run was ended by its time limit."""
 
 import os
 import stat
@@ -16,7 +16,7 @@ INSTEAD = "use reap record --via uprobe, which loads nothing into it, and report
 
 
 def bare(launch: Launch) -> Launch:
-    """The same without any preload of reap's, its output discarded; its allocator stays."""
+    """Launch without any preload of reap's, its output discarded; its allocator stays."""
     return replace(launch, preloads=[], probe=False, requests=False, resident=False, capture=True)
 
 
@@ -56,7 +56,7 @@ def too_long(
 
 
 def hangs(launch: Launch, found: list[str]) -> str:
-    """That a program hangs by these preloads, as a clause whose subject is the program."""
+    """Clause that says that a program hangs by these preloads; its subject is the program."""
     files = " and ".join(f"libreap-{name}.so" for name in found)
     return f"hangs with {files} loaded: it did not end within {launch.timeout:g} s, and does without"
 

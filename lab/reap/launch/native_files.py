@@ -1,4 +1,4 @@
-"""Where the native parts of reap are: built beside the package, carried in its wheel."""
+"""Places of the native parts of reap: built beside the package, carried in its wheel."""
 
 import os
 from importlib import resources
@@ -24,7 +24,7 @@ def preload(name: str) -> Path:
 
 
 def assembler() -> Path:
-    """What `reap-drag-cc` has compilers call as their assembler; the folder is for `-B`."""
+    """Assembler that `reap-drag-cc` has compilers call; the folder is for `-B`."""
     return _find("lib/drag-cc/as", executable=True)
 
 

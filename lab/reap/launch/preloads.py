@@ -1,4 +1,4 @@
-"""What is loaded into a measured program and its children, and in which order."""
+"""Preloads of a measured program and its children, in their order."""
 
 import os
 from pathlib import Path

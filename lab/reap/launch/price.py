@@ -53,7 +53,7 @@ def prepare(launch: Launch, scratch: Path) -> Path | None:
 
 
 def variables(report: Path | None, launch: Launch) -> dict[str, str]:
-    """What the preload needs in the environment: its file, and the most memory that a process may take."""
+    """Variables that the preload needs: its file, and the most memory that a process may take."""
     if report is None:
         return {}
     most = memory.available() // _SHARE
@@ -64,7 +64,7 @@ def variables(report: Path | None, launch: Launch) -> dict[str, str]:
 
 
 def read(report: Path) -> list[Ahead] | None:
-    """What each process of the run has spent so far, the first one first; None if the report is damaged."""
+    """Reads what each process has spent so far, the first one first; None if the report is damaged."""
     try:
         slots = native.read_price(native_name(report))
     except (OSError, native.BadTraceError):  # the program took it away

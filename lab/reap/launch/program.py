@@ -40,7 +40,7 @@ _LONGEST_CHAIN = 5
 
 
 class Program(Record):
-    """What a command will really execute."""
+    """Program that a command will really execute."""
 
     command: list[str]
     """As it was given."""
@@ -245,7 +245,7 @@ def _interpreter(path: Path) -> list[str]:
 
 
 def _program_of_env(words: list[str]) -> str:
-    """What env(1) will execute: its first word that is neither an option nor an assignment."""
+    """Program that env(1) will execute: its first word that is neither an option nor an assignment."""
     return next((word for word in words if not word.startswith("-") and "=" not in word), "")
 
 
@@ -271,7 +271,7 @@ def _read(image: Path) -> elf.Elf:
 
 
 def _obstacle(image: Path, facts: elf.Elf, command: list[str]) -> tuple[str, str]:
-    """What keeps a preload out of the program, and what to do about it."""
+    """Obstacle that keeps a preload out of the program, and what to do about it."""
     if not facts.interpreter:
         seen = f"see where its time goes: {shlex.join(['reap', 'wall', '--', *command])}"
         build = "link it dynamically, or choose the allocator when building it"
@@ -323,7 +323,7 @@ _RUNTIMES = {
 
 
 def _notes(image: Path, facts: elf.Elf, aside: redirect.Redirect | None) -> list[str]:
-    """What makes a measurement by preload doubtful without making it impossible."""
+    """Notes on what makes a measurement by preload doubtful, though not impossible."""
     runtime = _RUNTIMES.get(image.name)
     said = f"{runtime}, which malloc does not serve: figures of malloc leave them out"
     mapped = [said] if runtime else []

@@ -1,4 +1,4 @@
-"""What a launched program left behind, as the kernel accounts for it."""
+"""Outcome of a launched program, as the kernel accounts for it."""
 
 from reap.base.records import Record
 
@@ -57,7 +57,7 @@ class Launch(Record):
 
 
 class RequestTimes(Record):
-    """How long the marked requests of a process tree took, and how many there were in a second.
+    """Times of the marked requests of a process tree, and their number in a second.
 
     Percentiles are those of the requests themselves, by nearest rank: each is the time of a request.
     """
@@ -79,7 +79,7 @@ class RequestTimes(Record):
 
 
 class Ahead(Record):
-    """What a preload that measures the price of allocation spent on touching memory ahead of the program.
+    """Cost of touching memory ahead of the program, in a preload that measures the price of allocation.
 
     CPU time and faults are already subtracted from those of the run.
     """
@@ -117,7 +117,7 @@ class LoadLatency(Record):
 
 
 class Loaded(Record):
-    """What one load cost a server."""
+    """Cost of one load to a server."""
 
     cpu_ns: int
     wall_ns: int
@@ -207,12 +207,12 @@ class Outcome(Record):
 
     @property
     def status(self) -> int:
-        """What a shell would show: the exit code, or 128 + the signal."""
+        """Status as a shell would show it: the exit code, or 128 + the signal."""
         return 128 + self.signal if self.signal else self.exit_code
 
 
 class Misses(Record):
-    """What a run did to caches, in user mode, its littering left out."""
+    """Cache misses of a run, in user mode, its littering left out."""
 
     instructions: int
     first: int
@@ -246,7 +246,7 @@ class Machine(Record):
 
 
 class Calibration(Record):
-    """What a block and a page cost on the machine, in seconds of CPU time: verdicts compare with these.
+    """Cost of a block and of a page on the machine, in seconds of CPU time: verdicts compare with these.
 
     The defaults are those of the knee's table (`reap study allocator-wall` reproduces it). They stand in
     where nothing was measured, and in files of an older reap.

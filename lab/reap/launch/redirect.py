@@ -119,7 +119,7 @@ _UNDEFINED = 0
 
 
 class Redirect(Record):
-    """What is redirected in a program."""
+    """Functions of a program that are redirected."""
 
     program: str
     """The file."""
@@ -131,14 +131,14 @@ class Redirect(Record):
     """What the preload has in place of each, and where that is from the begin of the program."""
 
     def variables(self, library: str) -> dict[str, str]:
-        """What tells the preload to have this allocator's file in its place, as it is preloaded."""
+        """Variables that tell the preload to have this allocator's file in its place, as it is preloaded."""
         status = Path(self.program).stat()
         words = ",".join(f"{name}={at:x}" for name, at in self.functions)
         return {VARIABLE: f"{status.st_dev}:{status.st_ino}:{int(self.own_malloc)}:{library}|{words}"}
 
 
 def find(program: str) -> Redirect | None:
-    """What can be redirected in a program's file; None where nothing needs to be, or can be.
+    """Finds what can be redirected in a program's file; None where nothing needs to be, or can be.
 
     Reads the symbols of a program that has an allocator linked in, once: 0.1 s for 100,000 of them.
     """
@@ -176,7 +176,7 @@ def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: AR
 
 
 def _places(table: Sequence[tuple[str, int, int]], patterns: Mapping[str, str]) -> dict[int, str]:
-    """Where the functions of these names begin that have room for a jump, with what is in their place."""
+    """Starts of the functions of these names that have space for a jump, with what is in their place."""
     compiled = [(re.compile(pattern), function) for pattern, function in patterns.items()]
     begins = sorted({at for _, kind, at in table if kind in _CODE})
     room = {at: following - at for at, following in pairwise(begins)}

@@ -25,7 +25,7 @@ def prepare(path: Path) -> None:
 
 
 def read(path: Path) -> RequestTimes:
-    """What the run left behind. Reads the file once; takes some eight bytes of memory a request.
+    """Reads what the run left behind, the file once; takes some eight bytes of memory a request.
 
     A program that removes the file, or writes over it, has no requests, or those that still make sense.
     """

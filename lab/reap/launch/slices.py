@@ -44,7 +44,7 @@ class Stopper(Protocol):
     """Stops and continues the programs of a turn."""
 
     def stop(self) -> None:
-        """When this returns, nothing of them runs."""
+        """Stops them: when this returns, nothing of them runs."""
 
     def go_on(self) -> None:
         """Lets them run."""
@@ -126,7 +126,7 @@ def shuffled(near: Mapping[int, Near], draw: random.Random) -> list[int]:
 
 @contextlib.contextmanager
 def _stoppers(own: Mapping[int, Sequence[int]]) -> Iterator[Mapping[int, Stopper]]:
-    """What stops the programs of each: a group that can be frozen, in which they are, or else signals."""
+    """Yields what stops the programs of each: a group that can be frozen, or else signals."""
     with contextlib.ExitStack() as stack:
         hierarchy = freezer.here()
         groups: Sequence[freezer.Group] = []
@@ -144,7 +144,7 @@ def _stoppers(own: Mapping[int, Sequence[int]]) -> Iterator[Mapping[int, Stopper
 
 @contextlib.contextmanager
 def turns(launchers: Sequence["subprocess.Popen[bytes]"], beside: Mapping[int, int]) -> Iterator[None]:
-    """The same while something else is done within; at its end all run on."""
+    """Has them take turns while something else is done within; at its end all run on."""
     over = threading.Event()
     taking = threading.Thread(target=take_turns, args=(launchers, beside, over.is_set))
     taking.start()

@@ -40,7 +40,7 @@ _NO_MORE_PATIENCE = signal.SIGRTMIN
 
 
 class _Failure(msgspec.Struct):
-    """What the launcher writes when the program did not run."""
+    """Answer of the launcher when the program did not run."""
 
     failed_step: str
     errno: int
@@ -61,7 +61,7 @@ def run(launch: Launch) -> Outcome:
 
 
 def pinned(launch: Launch, core: int | None) -> Launch:
-    """The same on one core; None: on all."""
+    """Launch on one core; None: on all."""
     if core is None:
         return launch
     return msgspec.structs.replace(launch, options=[*launch.options, "--core", str(core)])
@@ -85,11 +85,11 @@ class Prepared:
         """The launcher's, but for where its result goes."""
 
     def spent_ahead(self) -> Ahead:
-        """What was spent so far on memory ahead of the program, under a preload that does so."""
+        """Cost so far of memory ahead of the program, under a preload that touches it."""
         return price.total((self._price and price.read(self._price)) or [])
 
     def outcome(self, text: bytes, turns: Sequence[Interval] = ()) -> Outcome:
-        """What came of it, from the launcher's result; where it took turns, its time is that of these.
+        """Outcome from the launcher's result; of a program that took turns, its time is that of these.
 
         Throws ReapError if the program was not executed.
         """
@@ -167,7 +167,7 @@ def _inherited() -> list[int]:
 
 
 def _ignored_before_python() -> list[signal.Signals]:
-    """Those of `_PYTHONS_OWN` that we were started to ignore.
+    """Signals of `_PYTHONS_OWN` that we were started to ignore.
 
     The command `reap` has seen it and says so. Where Python was started by its name, the state of the shell
     that did so tells; behind another program none, since others, such as Python and Node.js, ignore them and
@@ -222,7 +222,7 @@ class Launcher:
         self._program = program
 
     def result(self) -> bytes:
-        """What it writes when the program has ended. Throws ReapError where it failed."""
+        """Text that it writes when the program has ended. Throws ReapError where it failed."""
         text = self.answer.read()
         self.process.wait()
         if self.process.returncode != 0 or not text:

@@ -68,7 +68,7 @@ class _Running(NamedTuple):
     launcher: spawn.Launcher
 
     def outcome(self, turns: Sequence[Interval] = ()) -> Outcome:
-        """When it has ended: what came of it; of one that took turns, in these."""
+        """Outcome when it has ended; of a program that took turns, in these."""
         return self.prepared.outcome(self.launcher.result(), turns)
 
 
@@ -84,7 +84,7 @@ class _Restart:
     """A further run of a program, which is not measured."""
 
     def __init__(self, launch: Launch, stack: contextlib.ExitStack) -> None:
-        """Whatever is thrown within `stack` ends it."""
+        """Starts it; whatever is thrown within `stack` ends it."""
         self._stack = stack.enter_context(contextlib.ExitStack())
         self.launcher = self._stack.enter_context(_started(launch)).launcher
         self._begun = time.monotonic_ns()
@@ -99,7 +99,7 @@ class _Restart:
 def _with_restarts(
     running: Sequence[_Running], restarted: Sequence[Launch | None], stack: contextlib.ExitStack
 ) -> list[Outcome]:
-    """What came of all; what is restarted for one of them is so whenever it ends before others."""
+    """Outcomes of all; what is restarted for one of them is so whenever it ends before others."""
     outcomes: dict[int, Outcome] = {}
     restarts: dict[int, _Restart] = {}
     lasted = [0] * len(running)
@@ -160,7 +160,7 @@ class Gate(contextlib.AbstractContextManager["Gate"]):
 
 
 def held(launch: Launch, number: int, core: int | None, gate: Gate) -> Launch:
-    """The same, one of so many behind a gate, on a core; its timeout is for all of them together."""
+    """Launch as one of so many behind a gate, on a core; its timeout is for all of them together."""
     announce, start = gate.passed
     pinned = spawn.pinned(launch, core)
     return msgspec.structs.replace(

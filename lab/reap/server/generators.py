@@ -1,4 +1,4 @@
-"""What a load generator did, by its own words: its requests, and their latency. Pure functions."""
+"""Requests of a load generator and their latency, by its own words. Pure functions."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ class Counted(Record):
 
 
 def counted(command: Sequence[str], said: str) -> Counted | None:
-    """What the load of this command said that it did; None where it does not say, or is not known."""
+    """Counts that the load of this command printed; None where it does not, or is not known."""
     name = next((name for word in command if (name := Path(word).name) in GENERATORS), "")
     first = Path(command[0]).name if command else ""
     if not name or (name != first and first not in _WRAPPERS):

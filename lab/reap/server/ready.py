@@ -1,4 +1,4 @@
-"""Whether a server can be loaded: by a connection, by a page, or by a line that it writes."""
+"""Check that a server can be loaded: by a connection, by a page, or by a line that it writes."""
 
 import contextlib
 import http.client
@@ -15,7 +15,7 @@ _PORTS = range(1, 65536)
 
 
 def parsed(text: str, *, has_port: bool) -> Ready:
-    """What `--ready` says. Throws ReapError for what cannot be waited for."""
+    """Parses `--ready`. Throws ReapError for what cannot be waited for."""
     kind, colon, rest = text.partition(":")
     if kind == "line" and rest:
         return Ready(port=0, line=rest)
@@ -67,7 +67,7 @@ def is_ready(ready: Ready, output: Path) -> bool:
 
 
 def missing(ready: Ready) -> str:
-    """What does not come of a server that is not ready, in words."""
+    """Sign of a server that is not ready and does not come, in words."""
     if ready.line:
         return f"it has not written '{ready.line}'"
     if ready.path:

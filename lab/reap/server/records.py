@@ -24,7 +24,7 @@ READY_WITHIN = 10.0
 
 
 class Ready(Record):
-    """What a server is waited for: a connection, a page or a line."""
+    """Sign that a server is ready: a connection, a page or a line."""
 
     port: int
     """0: the one that stands for `{port}`."""
@@ -35,7 +35,7 @@ class Ready(Record):
 
 
 class Server(Record):
-    """How a server is loaded and stopped; its own command is the program of the experiment."""
+    """Load of a server, and how it is stopped; its own command is the program of the experiment."""
 
     ready: str
     """When it can be loaded: `tcp` or `http:PATH`, on `{port}` or on a port of their own, or `line:TEXT`."""
@@ -73,7 +73,7 @@ class Service(Record):
 
 
 class Served(Record):
-    """What came of a start."""
+    """Outcome of a start."""
 
     outcome: Outcome
     """CPU time and page faults are those of the server's processes over the measured loads alone, wall time

@@ -73,7 +73,7 @@ class Running:
         return readable(self.pidfd, within)
 
     def usage(self) -> Usage:
-        """What it has cost so far, without what a preload spent on memory ahead of it."""
+        """Cost so far, without what a preload spent on memory ahead of the server."""
         used, ahead = usage(self.launcher.process.pid), self._prepared.spent_ahead()
         return msgspec.structs.replace(
             used, cpu_ns=used.cpu_ns - ahead.cpu_ns, minor_faults=used.minor_faults - ahead.faults
@@ -91,7 +91,7 @@ class Running:
         self._major_faults += after.major_faults - before.major_faults
 
     def served(self) -> Served:
-        """What came of it; it has ended."""
+        """Outcome of the server, which has ended."""
         outcome = self._prepared.outcome(self.launcher.result())
         failure = self.failure
         if self.ended:

@@ -8,7 +8,7 @@ from reap.server.records import PORT, Server, Service
 
 
 def load_of(server: Server, launch: Launch, timeout: float | None) -> Launch:
-    """How the load of a server that is launched like that is started."""
+    """Launch of the load of a server that is launched like that."""
     return Launch(
         argv=server.load.command, program=server.load.path, directory=launch.directory, timeout=timeout
     )

@@ -1,4 +1,4 @@
-"""What a process tree has cost so far: the difference of two readings is the cost of a load between them."""
+"""Cost of a process tree so far: the difference of two readings is the cost of a load between them."""
 
 import os
 import time

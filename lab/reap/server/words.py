@@ -10,7 +10,7 @@ _STAND_INS = (PORT, "{arm}")
 
 
 def options(server: Server, command: Sequence[str]) -> list[str]:
-    """Those that start the server of this command, load and stop it, as far as they are not usual."""
+    """Options that start the server of this command, load and stop it, as far as they are not usual."""
     words = ["--server", _text(command), "--ready", server.ready, "--load", _text(server.load.command)]
     if server.stop != STOP:
         words += ["--stop", signal.Signals(server.stop).name.removeprefix("SIG")]
@@ -20,7 +20,7 @@ def options(server: Server, command: Sequence[str]) -> list[str]:
 
 
 def load_options(server: Server) -> list[str]:
-    """Those of its loads, for a verb that measures each."""
+    """Options of its loads, for a verb that measures each."""
     words = ["--loads", str(server.loads)] if server.loads != LOADS else []
     words += ["--warmup", str(server.warm_ups)] if server.warm_ups != 1 else []
     return [*words, "--requests-per-load", str(server.requests)] if server.requests else words

@@ -1,1 +1,1 @@
-"""What may lower the memory that a program keeps: every remedy once, as data beside the code."""
+"""Remedies for memory that a program keeps and for the time of allocation, each once, as data."""

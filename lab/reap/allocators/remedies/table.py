@@ -1,4 +1,4 @@
-"""What may lower the memory that a program keeps, or the time of its allocation, as data beside this file."""
+"""Remedies for memory that a program keeps and for the time of allocation, as data beside this file."""
 
 import re
 import tomllib

@@ -31,7 +31,7 @@ _STEP_NS = 10_000_000
 
 @contextmanager
 def compressed(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
-    """What to write to: heaptrack takes a file for compressed if its name ends in .gz."""
+    """Yields the stream to write to: heaptrack takes a file for compressed if its name ends in .gz."""
     if path.suffix != ".gz":
         yield stream
         return
@@ -125,7 +125,7 @@ class _Events:
             self._stream.write(b"".join(map(self._lines.__getitem__, numbers[begin:end].tolist())))
 
     def finish(self) -> None:
-        """What was resident behind the last event."""
+        """Writes what was resident behind the last event."""
         if self._resident:
             self._at(self._resident[0][0])
 

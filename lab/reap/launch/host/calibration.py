@@ -1,4 +1,4 @@
-"""What a block and a page cost on this machine: measured once, then kept in the user's cache."""
+"""Cost of a block and of a page on this machine: measured once, then kept in the user's cache."""
 
 import os
 import platform
@@ -83,7 +83,7 @@ def here(say: Callable[[str], None] = lambda _: None) -> Calibrated:
 
 
 def file() -> Path:
-    """Where the figures of this machine are kept; homes that machines share have a file for each."""
+    """File with the figures of this machine; homes that machines share have a file for each."""
     return files.cache_folder() / f"calibration-{quote(platform.node(), safe='')[:100]}.json"
 
 

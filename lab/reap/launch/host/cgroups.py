@@ -8,7 +8,7 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 def folders(controller: str, membership: Path = MEMBERSHIP, root: Path = ROOT) -> Iterator[tuple[Path, int]]:
-    """Where files of a controller may be, of our group and of those that it lies in, the innermost first.
+    """Folders that may have files of a controller: our group's and those around it, the innermost first.
 
     Each with the version of cgroups. A container often sees its own group as the root, so what is not there
     is to be passed over.
@@ -37,7 +37,7 @@ def statistic(path: Path, name: str) -> int:
 
 
 def text(path: Path) -> str:
-    """What the file holds; empty where it cannot be read."""
+    """Text of the file; empty where it cannot be read."""
     try:
         return path.read_text()
     except OSError:

@@ -18,7 +18,7 @@ _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Moment:
-    """What the kernel has counted up to a moment, in seconds."""
+    """Counts of the kernel up to a moment, in seconds."""
 
     at: float
     cores: int

@@ -23,12 +23,12 @@ def describe() -> Machine:
 
 
 def nodes() -> int:
-    """How many nodes of memory there are; 1 where the kernel does not say."""
+    """Number of memory nodes; 1 where the kernel does not say."""
     return max(1, len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))))
 
 
 def siblings(core: int) -> int:
-    """How many hardware threads the physical core of this one has, itself included; 1 where unknown."""
+    """Number of hardware threads of this one's physical core, itself included; 1 where unknown."""
     mask = _text(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings").strip().replace(",", "")
     return max(1, int(mask or "1", 16).bit_count())
 

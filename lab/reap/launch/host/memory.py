@@ -1,4 +1,4 @@
-"""How much memory may be taken here without hurting anybody."""
+"""Memory that may be taken here without hurting anybody."""
 
 import resource
 from pathlib import Path
@@ -25,7 +25,7 @@ def available() -> int:
 
 
 def out_of_memory_kills() -> int:
-    """How many processes the kernel has killed since it started because memory had run out."""
+    """Number of processes that the kernel has killed since it started because memory had run out."""
     for line in cgroups.text(Path("/proc/vmstat")).splitlines():
         name, _, count = line.partition(" ")
         if name == "oom_kill":
@@ -47,7 +47,7 @@ def _meminfo(path: Path, wanted: str = "MemAvailable") -> int | None:
 
 
 def _cgroup(membership: Path, root: Path) -> int | None:
-    """What is left below the limits of our control group and of those that it lies in."""
+    """Bytes left below the limits of our control group and of those that it lies in."""
     left = []
     for each, version in cgroups.folders("memory", membership, root):
         if version == 2:

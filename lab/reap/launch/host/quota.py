@@ -1,4 +1,4 @@
-"""How much CPU time our control groups leave us, and how often they have stopped us for it."""
+"""CPU time that our control groups leave us, and how often they have stopped us for it."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def here(membership: Path = cgroups.MEMBERSHIP, root: Path = cgroups.ROOT) -> Qu
 
 
 def note(before: Quota | None, after: Quota | None) -> list[str]:
-    """That runs between these two were stopped, where they were; pure."""
+    """Note that runs between these two were stopped; empty where they were not. Pure."""
     stops = after.stops - before.stops if before and after else 0
     if not after or stops <= 0:
         return []

@@ -1,4 +1,4 @@
-"""Whether instruction pointers of other programs may be sampled on this machine: tried, not guessed."""
+"""Permission to sample instruction pointers of other programs on this machine: tried, not guessed."""
 
 import subprocess
 
@@ -9,7 +9,7 @@ from reap.launch import native_files
 
 
 class Sampling(msgspec.Struct):
-    """What came of trying perf events for twenty milliseconds."""
+    """Result of trying perf events for twenty milliseconds."""
 
     samples: int
     """How many samples came; 0 where perf events are not allowed or not there."""

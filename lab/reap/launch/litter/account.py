@@ -1,4 +1,4 @@
-"""What a program cost without its littering, which the kernel counts with it. Starts nothing."""
+"""Cost of a program without its littering, which the kernel counts with it. Starts nothing."""
 
 import msgspec
 

@@ -54,7 +54,7 @@ def write(file: Path, litter: Litter, image: str, event: Event | None, *, over_g
 
 
 def read(file: Path, place: int, gross: Outcome) -> Littered:
-    """What the slots say, which begin at `place`, if nobody else wrote there."""
+    """Reads the slots, which begin at `place`, if nobody else wrote there."""
     try:
         said = native.read_litter(native_name(file), place)
     except (OSError, native.BadTraceError):  # the program took it away

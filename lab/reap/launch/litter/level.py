@@ -1,4 +1,4 @@
-"""How adversarial a heap is made: the levels of Table 3 (ISMM 2026), and any other."""
+"""Levels at which a heap is made adversarial: those of Table 3 (ISMM 2026), and any other."""
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
@@ -9,7 +9,7 @@ has so few that it says nothing."""
 
 
 class Level(Record):
-    """How many objects are allocated before the program runs, and how many of them stay."""
+    """Number of objects that are allocated before the program runs, and the part of them that stays."""
 
     name: str
     multiplier: float
@@ -18,11 +18,11 @@ class Level(Record):
     """The share of them, 0 to 1, that is never freed."""
 
     def objects(self, peak: int) -> int:
-        """How many objects are allocated for a program that has at most `peak` in use."""
+        """Number of objects that are allocated for a program that has at most `peak` in use."""
         return round(self.multiplier * peak)
 
     def kept(self, peak: int) -> int:
-        """How many of them stay."""
+        """Number of these objects that stay."""
         return round(self.objects(peak) * self.occupancy)
 
 

@@ -1,4 +1,4 @@
-"""What a heap is littered with, and what came of it."""
+"""Littering of a heap, as asked for and as it was done."""
 
 from typing import Literal
 
@@ -22,14 +22,14 @@ _ROUNDING = 1.25
 
 
 class Event(Record):
-    """What a processor or the kernel can count, as perf_event_attr names it."""
+    """Event that a processor or the kernel can count, as perf_event_attr names it."""
 
     type: int
     config: int
 
 
 class Litter(Record):
-    """What a heap is littered with, and how."""
+    """Objects that a heap is littered with, and the order of their frees."""
 
     level: Level
     sizes: list[tuple[int, int]]
@@ -48,7 +48,7 @@ class Litter(Record):
 
     @property
     def objects(self) -> int:
-        """How many are allocated."""
+        """Number of objects that are allocated."""
         return self.level.objects(self.peak)
 
     @property
@@ -62,7 +62,7 @@ class Litter(Record):
 
 
 class Littering(Record):
-    """What one thread did before it, or its program, began. Times in nanoseconds, memory in bytes."""
+    """Littering by one thread before it, or its program, began. Times in nanoseconds, memory in bytes."""
 
     pid: int
     thread: int

@@ -84,7 +84,7 @@ def _area(block: str) -> Area:
 
 
 def summed(areas: Sequence[Area], claims: Claims) -> tuple[Kernel, Kernel]:
-    """What the mappings add up to by kind and owner: resident memory, and PSS."""
+    """Sums of the mappings by kind and owner: resident memory, and PSS."""
     totals = dict.fromkeys(Kernel.__struct_fields__, 0)
     shares = totals.copy()
     for area in areas:
@@ -113,7 +113,7 @@ def summed(areas: Sequence[Area], claims: Claims) -> tuple[Kernel, Kernel]:
 
 
 def _split(area: Area, kind: str, claims: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """What of a mapping is not of its kind."""
+    """Parts of a mapping that are not of its kind."""
     if area.lazy_free:
         yield "lazy_free", area.lazy_free
     yield from claims.items()

@@ -16,7 +16,7 @@ from reap.launch.process import smaps
 
 
 class Attached(Record):
-    """What a process cost while it was watched. Times in nanoseconds."""
+    """Cost of a process while it was watched. Times in nanoseconds."""
 
     ended: bool
     """It ended meanwhile."""
@@ -28,7 +28,7 @@ class Attached(Record):
 
 
 class _Answer(msgspec.Struct):
-    """What the launcher writes; the rest of it where `errno` is 0."""
+    """Answer of the launcher; all but `errno` is there where that is 0."""
 
     errno: int
 

@@ -1,4 +1,4 @@
-"""How much of a process's huge pages holds nothing: pages of only zeros, which 4 KiB pages would not need."""
+"""Part of a process's huge pages that holds nothing: zeros, for which 4 KiB pages would not be needed."""
 
 import os
 from collections.abc import Iterator, Sequence

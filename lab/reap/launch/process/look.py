@@ -39,7 +39,7 @@ class Watched:
         self._pages, self._stamp = "", 0.0
 
     def look(self) -> View:
-        """How it is now. Throws EndedError."""
+        """Looks at the process as it is now. Throws EndedError."""
         pages, now = smaps.pages(self._pid), time.monotonic()
         if self._last is not None and pages == self._pages and now < self._stamp + _LASTS:
             return self._last

@@ -1,4 +1,4 @@
-"""What the kernel and an allocator say of one process's memory at one moment. Sizes in bytes."""
+"""Memory of one process at one moment, by the kernel and by its allocator. Sizes in bytes."""
 
 from reap.base.records import Record
 
@@ -73,7 +73,7 @@ class Cgroup(Record):
 
 
 class Walk(Record):
-    """What the chunks of glibc's main heap are, or those of all its other heaps: see reap_resident.h."""
+    """Chunks of glibc's main heap, or of all its other heaps: see reap_resident.h."""
 
     stamp: int
     begin: int
@@ -96,7 +96,7 @@ class Walk(Record):
 
 
 class Around(Record):
-    """What a walk over all heaps of glibc found beside their chunks: see reap_resident.h."""
+    """Findings of a walk over all heaps of glibc, beside their chunks: see reap_resident.h."""
 
     heaps: int
     unread: int
@@ -109,7 +109,7 @@ class Around(Record):
 
 
 class Answer(Record):
-    """What an allocator reported that is linked into a file, by the address of its function."""
+    """Report of an allocator that is linked into a file, by the address of its function."""
 
     kind: str
     function: int
@@ -128,7 +128,7 @@ class Linked(Record):
 
 
 class Said(Record):
-    """What the allocator said of itself."""
+    """Report of the allocator on itself."""
 
     kind: str
     """`glibc`, `jemalloc`, `tcmalloc`, `mimalloc`; empty for one that cannot be asked."""

@@ -1,4 +1,4 @@
-"""Which processes that a program started still run when it has ended, such as a daemon."""
+"""Processes of a program that still run when it has ended, such as a daemon."""
 
 import os
 from pathlib import Path

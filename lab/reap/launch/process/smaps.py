@@ -57,7 +57,7 @@ def number_within(pid: int) -> int:
 
 
 def _text(pid: int) -> str:
-    """Where the first thread has ended, and so has no memory any more, by another one."""
+    """Text of the mappings; by another thread where the first has ended, and so has no memory any more."""
     if text := _whole(PROC / str(pid)):
         return text
     for thread in (PROC / str(pid) / "task").glob("*"):
@@ -74,12 +74,12 @@ def _whole(thread: Path) -> str:
 
 
 def parse(text: str) -> Kernel:
-    """What a text like /proc/PID/smaps adds up to, by kind of mapping alone."""
+    """Sums of a text like /proc/PID/smaps, by kind of mapping alone."""
     return areas.summed(areas.parse(text), {})[0]
 
 
 def coarse(pid: int) -> Kernel:
-    """What anybody may read of a process: three kinds and what is swapped out. Throws EndedError."""
+    """Memory as anybody may read it of a process: three kinds and what is swapped out. Throws EndedError."""
     kinds = _kinds(pid)
     if not kinds:
         raise EndedError
@@ -106,7 +106,7 @@ def _kinds(pid: int) -> dict[str, int]:
 
 
 def begun(pid: int) -> int:
-    """When the process began, in the kernel's ticks: with the number it says which process is meant.
+    """Start of the process, in the kernel's ticks: with the number it says which process is meant.
 
     Throws EndedError.
     """
@@ -206,7 +206,7 @@ def require_readable(pid: int) -> None:
 
 
 def _for_anybody(pid: int) -> str:
-    """What is known without permission, as the end of a sentence."""
+    """End of a sentence: what is known without permission."""
     try:
         kernel = coarse(pid)
     except EndedError:

@@ -1,4 +1,4 @@
-"""Where the functions are by which an allocator that is linked into a file reports its memory."""
+"""Addresses of the functions by which an allocator that is linked into a file reports its memory."""
 
 import re
 from pathlib import Path

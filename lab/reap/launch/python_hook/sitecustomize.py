@@ -62,7 +62,7 @@ def _listen(sink: str) -> None:
             write()
 
     def calibrate() -> int:
-        """What lies between the two calls when there is nothing to collect: the calls, and the clock."""
+        """Time between the two calls when there is nothing to collect: the calls, and the clock."""
         gaps: list[int] = []
 
         def timed(_phase: str, _info: object) -> None:

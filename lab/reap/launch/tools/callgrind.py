@@ -85,7 +85,7 @@ def instructions(launch: Launch) -> Outcome:
 
 
 def _under(launch: Launch, folder: str, options: Sequence[str]) -> Launch:
-    """The same program under callgrind, which writes its files to a folder."""
+    """Launch of the program under callgrind, which writes its files to a folder."""
     return msgspec.structs.replace(
         launch,
         program=shutil.which("valgrind") or "valgrind",
@@ -103,13 +103,13 @@ def _under(launch: Launch, folder: str, options: Sequence[str]) -> Launch:
 
 
 def _counted(folder: str) -> list[Misses]:
-    """What it counted in each process."""
+    """Counts of each process."""
     texts = [path.read_text(errors="replace") for path in Path(folder).glob("out.*")]
     return [each for each in map(parse, texts) if each is not None]
 
 
 def parse(text: str) -> Misses | None:
-    """What a file of callgrind's says of one process; None if nothing was counted in it."""
+    """Reads a file of callgrind's on one process; None if nothing was counted in it."""
     lines = text.splitlines()
     names = next((line.split()[1:] for line in lines if line.startswith("events:")), [])
     totals = next((line.split()[1:] for line in lines if line.startswith("totals:")), [])

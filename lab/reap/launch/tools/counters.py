@@ -1,4 +1,4 @@
-"""Which cache misses this machine's processor can count, in user mode, and what they are called there.
+"""Cache misses that this machine's processor can count, in user mode, and their names there.
 
 Each event is counted in a run of its own: while a heap is littered its thread counts, too, and no two events
 should have to take turns on the processor's few counters.
@@ -30,7 +30,7 @@ _NEEDED = ("instructions", "first", "last")
 
 
 def counting(launch: Launch, name: str) -> Launch:
-    """The same, with this one of EVENTS counted."""
+    """Launch with this one of EVENTS counted."""
     event = EVENTS[name]
     return msgspec.structs.replace(
         launch, options=[*launch.options, "--count", f"{event.type}:{event.config}"]
@@ -45,13 +45,13 @@ def counts(name: str) -> bool:
 
 
 def here() -> list[str]:
-    """Those of EVENTS that are counted here. Empty where one that is needed is not."""
+    """Names of EVENTS that are counted here. Empty where one that is needed is not."""
     found = [name for name in EVENTS if counts(name)]
     return found if all(name in found for name in _NEEDED) else []
 
 
 def misses(counts: Mapping[str, int | None]) -> Misses | None:
-    """What counts by the names of EVENTS say together; None if one that is needed is lacking."""
+    """Misses by counts under the names of EVENTS; None if one that is needed is lacking."""
     instructions, first, last = (counts.get(name) for name in _NEEDED)
     if instructions is None or first is None or last is None:
         return None

@@ -1,4 +1,4 @@
-"""Where the installed Valgrind is, and what of it can be used."""
+"""The installed Valgrind, and what of it can be used."""
 
 import os
 import shutil

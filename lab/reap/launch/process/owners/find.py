@@ -38,7 +38,7 @@ class Owners:
     """
 
     def __init__(self, pid: int, parent: "Owners | None" = None) -> None:
-        """What was found in a parent holds in a process that was forked from it."""
+        """Takes over what was found in a parent, which holds in a process that was forked from it."""
         self._pid = pid
         self._stacks = Stacks(pid)
         self.seen: dict[int, tuple[Area, dict[str, int]]] = dict(parent.seen) if parent else {}
@@ -47,7 +47,7 @@ class Owners:
         self._heap = (0, 0)
 
     def claims(self, areas: Sequence[Area]) -> Claims:
-        """What is owned of each mapping."""
+        """Claims of owners on each mapping."""
         files = {area.name for area in areas if area.name.startswith("/")}
         found = {}
         with Memory(self._pid) as memory:
@@ -67,7 +67,7 @@ class Owners:
         return found
 
     def _recognise(self, files: set[str], memory: Memory, areas: Sequence[Area]) -> None:
-        """What is looked up once for a program."""
+        """Looks up what stays as it is for a program."""
         image = smaps.executable(self._pid)
         if image != self._image:
             self._image, self._go, self._heap = image, _is_go(self._pid), (0, 0)

@@ -52,7 +52,7 @@ def _word(memory: Memory, address: int) -> int:
 
 
 def _fields(memory: Memory, places: dict[str, int]) -> dict[tuple[bytes, bytes], int]:
-    """What the table has of the fields that are wanted: an address where it is static, else an offset."""
+    """Entries of the table for the fields that are wanted: an address where static, else an offset."""
     if len(places) < 1 + len(_FIELDS):
         return {}
     entry = _word(memory, places[_TABLE])

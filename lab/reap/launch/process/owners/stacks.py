@@ -67,7 +67,7 @@ class Stacks:
         return 0
 
     def _default(self) -> int:
-        """What glibc and musl's users get without asking: the limit of the first thread's stack."""
+        """Size of a stack that nobody asked for, of glibc and musl: the limit of the first thread's stack."""
         with contextlib.suppress(OSError):
             found = re.search(r"^Max stack size +(\d+)", (self._folder / "limits").read_text(), re.MULTILINE)
             return int(found.group(1)) if found else 0
