@@ -5,8 +5,8 @@
  *   past_pair   the same of 100 blocks a request, which it does not hold
  *   page_fault  the first access to a page, and giving it back
  *
- * Blocks are those of studies/workloads/request-driver, each written and read. What that takes in memory that is
- * there from the beginning is subtracted. The hot block comes first, while the process has one thread and
+ * Blocks are those of studies/workloads/request-driver, each written and read. What that takes in memory that
+ * is there from the beginning is subtracted. The hot block comes first, while the process has one thread and
  * malloc needs no atomic instructions: nothing is faster. The others are measured in a second thread, as that
  * workload does, so that the fast path of a program with threads does not look slow. Arms are interleaved; of
  * each the tenth percentile of its CPU times counts, as other programs and interrupts only ever add to them.

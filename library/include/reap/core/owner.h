@@ -44,10 +44,12 @@ class OwnerWord {
 /// Replaces an OwnerWord where nothing is checked: no room, no time.
 class NoOwnerWord {
   public:
-    static void set(const void * /*layer*/) noexcept {}
-    static void clear() noexcept {}
-    static bool names(const void * /*layer*/) noexcept { return true; }
-    static const void *layer() noexcept { return nullptr; }
+    // Called as those of OwnerWord are. NOLINTBEGIN(readability-convert-member-functions-to-static)
+    void set(const void * /*layer*/) noexcept {}
+    void clear() noexcept {}
+    [[nodiscard]] bool names(const void * /*layer*/) const noexcept { return true; }
+    [[nodiscard]] const void *layer() const noexcept { return nullptr; }
+    // NOLINTEND(readability-convert-member-functions-to-static)
 };
 
 /// The owner of a record of a layer.

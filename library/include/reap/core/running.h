@@ -24,6 +24,7 @@ class Running {
     /// layer.
     template <class Cleanup>
     [[nodiscard, gnu::noinline]] static Ran run(Cleanup *cleanup) noexcept {
+        // note() writes to it by `innermost`. NOLINTNEXTLINE(misc-const-correctness)
         Running here(cleanup);
         cleanup->run(cleanup);
         innermost = here.outer_;
@@ -37,9 +38,7 @@ class Running {
     [[nodiscard]] static bool any() noexcept { return innermost != nullptr; }
 
   private:
-    explicit Running(const void *cleanup) noexcept : cleanup_(cleanup), outer_(innermost) {
-        innermost = this;
-    }
+    explicit Running(const void *cleanup) noexcept : cleanup_(cleanup) { innermost = this; }
     static void note(Ran ran, const void *data, std::size_t size) noexcept {
         for (Running *running = innermost; running != nullptr; running = running->outer_) {
             const auto offset =
@@ -51,7 +50,7 @@ class Running {
     static inline constinit thread_local Running *innermost = nullptr;
 
     const void *cleanup_;
-    Running *outer_;
+    Running *outer_ = innermost;
     Ran ran_ = Ran::usual;
 };
 
