@@ -1,4 +1,4 @@
-"""What all tests begin with, and how often one that fails is tried.
+"""Set-up of all tests, and the number of tries of one that fails.
 
 A test whose outcome depends on time or chance is tried three times, any other one twice, as nobody knows of
 every test what a stalled machine does to it. Where tries are independent, a test that fails by chance once in

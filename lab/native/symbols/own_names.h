@@ -20,14 +20,14 @@ struct OwnNames {
     friend auto operator<=>(const OwnNames &, const OwnNames &) = default;
 };
 
-// Whose function that allocates this name is; nothing where it is no allocator's own. One that only looks
-// like it, such as `my_je_malloc`, is taken for one.
+// Allocator that has a function of this name for allocating, with its prefix; nothing where it is no
+// allocator's own. One that only looks like it, such as `my_je_malloc`, is taken for one.
 std::optional<OwnNames> own_names_of(std::string_view function);
 
-// The names in a table of strings, as the file has it, that are such functions', each with its allocator.
+// Names of such functions in a table of strings as the file has it, each with its allocator.
 std::vector<std::pair<std::string, std::string>> own_names_among(std::string_view strings);
 
-// Those of the functions that a file defines. Empty without symbols.
+// Allocators whose functions a file defines. Empty without symbols.
 std::vector<OwnNames> own_names_in(Symbolizer &symbols, const std::string &path);
 
 } // namespace reap::native

@@ -26,8 +26,8 @@ struct AddressRange {
     uint64_t end;
 };
 
-// While one lives, elfutils asks the debuginfod servers of DEBUGINFOD_URLS for what it does not find. Of one
-// thread at a time.
+// Permission for elfutils to ask the debuginfod servers of DEBUGINFOD_URLS for what it does not find, as long
+// as the object lives. For one thread at a time.
 class NetworkAllowed {
   public:
     NetworkAllowed();
@@ -57,14 +57,14 @@ class Symbolizer {
     // Whether there is an ELF file at `path`.
     bool opens(const std::string &path);
 
-    // Of all symbolizers: looks for debug files in these folders, too, as elfutils does in /usr/lib/debug.
+    // Makes all symbolizers look for debug files in these folders, too, as elfutils does in /usr/lib/debug.
     static void search(const std::vector<std::string> &folders);
 
-    // From now on `name` stands for the debug file, or the file, with this build id, which elfutils looks for
-    // where it looks for debug files. False where it finds none.
+    // Lets `name` stand, from now on, for the debug file, or the file, with this build id, which elfutils
+    // looks for where it looks for debug files. False where it finds none.
     bool adopt_by_build_id(const std::string &name, const std::string &build_id);
 
-    // Where the general allocator's own code lies in a libc: from its first helper to its last function.
+    // Range of the general allocator's own code in a libc: from its first helper to its last function.
     // glibc compiles malloc.c into one stretch; without debug symbols its beginning is taken to be the end of
     // the exported function before it. Addresses as in the file; empty when the file exports no malloc.
     std::vector<AddressRange> malloc_ranges(const std::string &path);
@@ -76,13 +76,13 @@ class Symbolizer {
     // as in files linked by lld.
     uint64_t code_mapped_at(const std::string &path, uint64_t offset);
 
-    // And back: the offset in the file of a byte at this address; the same number where no segment has it.
+    // Offset in the file of a byte at this address; the same number where no segment has it.
     uint64_t offset_at(const std::string &path, uint64_t address);
 
     // The function whose address the dynamic linker writes to `slot`, as relocations have it; empty if none.
     std::string imported(const std::string &path, uint64_t slot);
 
-    // And back: the slots to which it writes the address of this function.
+    // Slots to which the dynamic linker writes the address of this function.
     std::vector<uint64_t> slots(const std::string &path, const std::string &name);
 
     // The functions of these exact (mangled) names that the file defines, and where they are.

@@ -26,7 +26,7 @@ struct BlockInfo {
     [[nodiscard]] bool is_within() const noexcept { return room != REAP_PAYLOAD_BYTES; }
 };
 
-// What was wrong with a file, in numbers.
+// Damage of a file, in numbers.
 struct Damage {
     uint64_t empty = 0;     // reserved and never used: a process died, or the disk was full, right then
     uint64_t foreign = 0;   // no block where one should be
@@ -35,7 +35,7 @@ struct Damage {
     uint64_t malformed = 0; // records that make no sense; the rest of their block is passed over
 };
 
-// Which blocks of a trace are read, where some are from outside beside the recorder's.
+// Blocks of a trace that are read, where some are from outside beside the recorder's.
 enum class View : uint8_t {
     Recorder, // all others
     Beside,   // these alone, as if it were a trace from outside
@@ -58,14 +58,14 @@ class BlockFile {
     explicit BlockFile(const std::string &path, View view = View::Recorder);
 
     [[nodiscard]] View view() const noexcept { return view_; }
-    // Where a trace is of a part of the run, its start is that of the part, and its end no later.
+    // Header of the trace. Of a part of the run its start is that of the part, and its end no later.
     [[nodiscard]] const reap_file_header &header() const noexcept { return header_; }
     [[nodiscard]] const RunPart &part() const noexcept { return part_; }
-    // When the run began, in nanoseconds since 1970: before any part of it that the trace is of.
+    // Start of the run in nanoseconds since 1970: before any part of it that the trace is of.
     [[nodiscard]] uint64_t began_unix_ns() const noexcept { return began_unix_ns_; }
     // Whether a triage recording has every event, as of a program that has few.
     [[nodiscard]] bool is_exact() const noexcept;
-    // Has `header()` say that such a recording is one of full depth, as all that reads events then gives its
+    // Makes `header()` call such a recording one of full depth, as all that reads events then gives its
     // figures. Not for a file that grows, where it may become wrong.
     void use_every_event() noexcept {
         if (is_exact()) header_.depth = REAP_DEPTH_FULL;
@@ -74,11 +74,11 @@ class BlockFile {
     [[nodiscard]] bool is_ring() const noexcept {
         return header_.part.ring_ticks != 0 || header_.part.ring_blocks != 0;
     }
-    // Exactly, where the trace was closed.
+    // Ticks of the trace's clock in a second: exact where the trace was closed, else estimated.
     [[nodiscard]] double ticks_per_second() const noexcept { return ticks_per_second_; }
-    // What the recording was labelled with, as (key, value). Damaged ones are left out.
+    // Labels of the recording, as (key, value). Damaged ones are left out.
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> labels();
-    // A block that was added stays where it is.
+    // Blocks in the order in which they were found; one that was added stays where it is.
     [[nodiscard]] const std::deque<BlockInfo> &blocks() const noexcept { return blocks_; }
     [[nodiscard]] Damage &damage() noexcept { return damage_; }
     [[nodiscard]] bool compressed() const noexcept { return file_.compressed(); }
@@ -95,13 +95,13 @@ class BlockFile {
     // `ended` are read here for the last time. Takes a read call for each new and each open block. Throws
     // BadTrace when the file was cut short or written over meanwhile.
     void update(const std::unordered_set<uint32_t> &ended);
-    // As the first half of `update`.
+    // Does the first half of `update`.
     void find_new_blocks();
-    // `update` need not read this block again.
+    // Spares this block from being read again by `update`.
     void close(const BlockInfo &block) { closed_.insert(&block); }
 
   private:
-    // Where a block may begin; `kind` and `image` are those of a short one.
+    // Place where a block may begin; `kind` and `image` are those of a short one.
     struct Place {
         uint64_t index;
         uint64_t offset;

@@ -24,7 +24,7 @@ struct ProbeState {
     uint64_t counting; // 0: calls are not counted
     uint64_t chance;   // of 2^32: how many calls are sampled
     uint64_t samples;
-    uint64_t lost;             // samples for which the ring buffer had no room
+    uint64_t lost;             // samples for which the ring buffer had no space
     uint64_t python_ns;        // that reading Python's frames took
     uint64_t main_thread;      // what Python takes for the id of the first thread; 0: its own
     uint64_t met[kMostProbes]; // all calls that met a probe

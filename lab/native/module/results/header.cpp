@@ -31,7 +31,7 @@ void bind_header(const nb::module_ &m) {
         .def_ro("watched_cpu_ns", &Attach::watched_cpu_ns, "... and in all.")
         .def_ro("calls", &Attach::calls, "Calls that met a probe.")
         .def_ro("cost_ns", &Attach::cost_ns, "CPU time that probes cost the process, by calibration.")
-        .def_ro("lost", &Attach::lost, "Samples that there was no room for.")
+        .def_ro("lost", &Attach::lost, "Samples for which the buffer had no space.")
         .def_ro("slowed", &Attach::slowed,
                 "Windows in which probes took nearly all of its CPU time: their calls are too few.")
         .def_ro("broken", &Attach::broken, "Samples with an incomplete stack.");

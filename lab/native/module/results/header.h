@@ -1,4 +1,4 @@
-// What Python sees of the header of a trace.
+// Python type of the header of a trace.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -142,7 +142,7 @@ def _attached(header: native.Header) -> list[str]:
             f"{most}: there were at least as many calls as shown. Shares of sites and sizes are right."
         )
     if seen.lost:
-        said.append(f"{seen.lost} samples were lost, as there was no room: the others stand for them.")
+        said.append(f"{seen.lost} samples were lost, as the buffer was full: the others stand for them.")
     if seen.broken:
         said.append(
             f"{seen.broken} stacks are incomplete: deeper than 16 KiB or 160 Python functions, or through "

@@ -28,8 +28,8 @@ class Truth:
     """Whether another allocator or a setting gains at least MATTERS; None where that is too close, or depends
     on how threads happen to meet."""
     conclusions: tuple[Conclusion, ...]
-    """Those that are right. `inconclusive` is among them where a pass may fail to decide, and first of them
-    where nothing that can be tried from outside would tell: then to say so is right."""
+    """Right conclusions. `inconclusive` is among them where a pass may fail to decide, and first of them
+    where no trial from outside can tell."""
     causes: tuple[str, ...] = ()
     """That are true, the first of them most. Any of them may be named, or none."""
     never: tuple[str, ...] = ()
