@@ -130,11 +130,15 @@ void *reallocf(void *pointer, size_t size) noexcept {
     if (fresh == nullptr) release(pointer);
     return fresh;
 }
-char *copied(const char *text) noexcept {
-    const size_t bytes = strlen(text) + 1;
-    void *const fresh = target.malloc(bytes);
-    return fresh != nullptr ? static_cast<char *>(memcpy(fresh, text, bytes)) : nullptr;
+char *copied_most(const char *text, size_t most) noexcept {
+    if (text == nullptr) return nullptr;
+    const size_t bytes = strnlen(text, most);
+    auto *const fresh = static_cast<char *>(target.malloc(bytes + 1));
+    if (fresh == nullptr) return nullptr;
+    fresh[bytes] = '\0';
+    return static_cast<char *>(memcpy(fresh, text, bytes));
 }
+char *copied(const char *text) noexcept { return copied_most(text, SIZE_MAX); }
 
 // snmalloc's for Rust: the alignment comes first.
 void *rust_zeroed(size_t alignment, size_t size) noexcept { return zeroed(alignment, size); }
@@ -185,6 +189,7 @@ const void *replacement(const char *name, size_t length) noexcept {
         {"mallocn", code(&mallocn)},
         {"reallocf", code(&reallocf)},
         {"copied", code(&copied)},
+        {"copied_most", code(&copied_most)},
         {"rust_zeroed", code(&rust_zeroed)},
         {"rust_realloc", code(&rust_realloc)},
     };

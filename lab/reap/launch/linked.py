@@ -4,25 +4,23 @@ import functools
 from pathlib import Path
 from typing import Literal
 
+from reap import native
 from reap.allocators import elf, own_functions
 from reap.allocators.records import MALLOC
 from reap.base.records import Record
 
-PRIVATE_NAMES = {
-    "_rjem_malloc": "jemalloc",
-    "_rjem_mallocx": "jemalloc",
-    "je_malloc": "jemalloc",
-    "je_mallocx": "jemalloc",
-    "je_malloc_default": "jemalloc",
-    "mi_malloc": "mimalloc",
-    "mi_malloc_aligned": "mimalloc",
-    "_mi_malloc_generic": "mimalloc",
-    "tc_malloc": "tcmalloc",
-    "sn_malloc": "snmalloc",
-    "sn_rust_alloc": "snmalloc",
-    "rpmalloc": "rpmalloc",
+WITH_PREFIX = (
+    *("_rjem_malloc", "_rjem_mallocx", "je_malloc", "je_mallocx", "mi_malloc", "mi_malloc_aligned"),
+    *("tc_malloc", "sn_malloc", "sn_rust_alloc", "rpmalloc"),
+)
+"""Names under the usual prefixes, of which `native.own_names` knows the allocators."""
+_INNER = {"je_malloc_default": "jemalloc", "_mi_malloc_generic": "mimalloc"}
+PRIVATE_NAMES: dict[str, str] = {
+    **dict(native.own_names("\0".join(WITH_PREFIX).encode())),
+    **_INNER,
 }
-"""Functions by which an allocator that was linked in gives itself away."""
+"""Functions by which an allocator that was linked in gives itself away: names that `native.own_names` knows
+under the usual prefixes, and functions inside an allocator."""
 UNKNOWN = "unknown"
 """Name of a malloc that has no known allocator's functions."""
 

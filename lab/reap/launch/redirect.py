@@ -72,6 +72,7 @@ _MIMALLOC = {
     "mi_aligned_alloc": "aligned_alloc",
     "mi_(?:valloc|pvalloc)": "page_aligned",
     "mi_strdup": "copied",
+    "mi_strndup": "copied_most",
 }
 _TCMALLOC = {
     "tc_(?:malloc|malloc_skip_new_handler|new|newarray|new_nothrow|newarray_nothrow)": "malloc",
@@ -100,7 +101,7 @@ _RPMALLOC = {
     "rpposix_memalign": "posix_memalign",
     "rpmalloc_usable_size": "usable",
 }
-_FAMILIES = {
+FAMILIES = {
     "jemalloc": {**_STANDARD, **_JEMALLOC},
     "mimalloc": {**_STANDARD, **_MIMALLOC},
     "tcmalloc": {**_STANDARD, **_TCMALLOC},
@@ -154,14 +155,14 @@ def find(program: str) -> Redirect | None:
 @functools.lru_cache(maxsize=64)
 def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: ARG001 - as a key
     found = linked.find(program, program=True)
-    known = [each.name for each in found if each.seen and each.name in _FAMILIES]
+    known = [each.name for each in found if each.seen and each.name in FAMILIES]
     if len(found) != 1 or len(known) != 1:
         return None
     (allocator,) = known
     with Path(program).open("rb") as file:
         table = [symbol for each in elf.symbol_tables(ELFFile(file)) for symbol in each.defined()]
     names = {name for name, _, _ in table}
-    patterns = _FAMILIES[allocator]
+    patterns = FAMILIES[allocator]
     if allocator == "jemalloc":
         patterns = _of_jemalloc(patterns, names)
     places = _places(table, patterns)

@@ -1,10 +1,15 @@
 """Allocators that are linked into a program are known by their functions, or by what they print."""
 
+import re
+from pathlib import Path
+
 import pytest
 from building import OUT, compiled
 
 from reap.allocators import catalog, own_functions
-from reap.launch import linked
+from reap.launch import linked, redirect
+
+LAB = Path(__file__).parents[2]
 
 JEMALLOC = """
     const char said[] = "<jemalloc>: Error";
@@ -78,3 +83,23 @@ def test_a_library_that_is_an_allocator_has_it(tmp_path):
     cut = tmp_path / "cut"
     cut.write_bytes(b"\x7fELF and no more")
     assert found(str(cut)) == []
+
+
+def own_functions_of(source: str) -> set[str]:
+    """The functions of allocators that a table of the recorder has."""
+    return set(re.findall(r"^REAP_OWN\([^,]+, (\w+),", (LAB / source).read_text(), re.MULTILINE))
+
+
+def test_the_tables_of_names_agree():
+    """What the recorder, the redirection, the uprobes and this package take for an allocator's function."""
+    assert set(linked.PRIVATE_NAMES.values()) == set(redirect.FAMILIES)
+    recorded = own_functions_of("preload/record/calls/own_functions.cpp")
+    assert len(recorded) > 30
+    known = {pattern for family in redirect.FAMILIES.values() for pattern in family}
+    for function in recorded:
+        assert any(re.fullmatch(pattern, function) for pattern in known), function
+    for name in linked.WITH_PREFIX:
+        assert name in linked.PRIVATE_NAMES, f"native.own_names does not know {name}"
+        bare = re.sub(r"^(_rjem|je|sn)_(?=malloc)", "", name)
+        family = redirect.FAMILIES[linked.PRIVATE_NAMES[name]]
+        assert any(re.fullmatch(pattern, bare) for pattern in family), name
