@@ -77,10 +77,10 @@ def watching(launch: Launch, path: Path, *, python: bool) -> Iterator[Watched]:
 
     Of `launch`, which loads the recorder, the yielded one is to be run, once. Calls are seen in windows of
     time that cost a process at most `MOST_OVERHEAD` of its CPU time; the first ones are paid for afterwards.
-    The executable and the libraries that it is linked to are watched from its first instruction on; what other
-    processes execute and what is opened later, from some tenths of a second after that on. Where nobody may
-    set uprobes the program runs as it is, and the note names the files. Reading the mappings of the processes
-    takes at most 2 % of a core.
+    The executable and the libraries that it is linked to are watched from its first instruction on; files
+    that other processes execute, or that are opened later, from some tenths of a second after that. Where
+    nobody may set uprobes the program runs as it is, and the note names the files. Reading the mappings of
+    the processes takes at most 2 % of a core.
     """
     if _READY in launch.options:
         yield Watched(launch)

@@ -83,7 +83,6 @@ class OwnedChunks {
 
   public:
     static constexpr bool copies_are_equal = true;
-
     static constexpr std::size_t window = Window;
 
     explicit OwnedChunks(Owner &owner) noexcept : owner_(&owner) {}
@@ -189,7 +188,6 @@ class OwnedChunks {
             all_.cover(data, size);
         }
     }
-    /// Where the words for a large object are that is in this memory.
     static const std::byte *window_of_words(const void *data, std::size_t alignment) noexcept {
         return static_cast<const std::byte *>(data) + (std::max(alignment, Window) - Window);
     }
