@@ -59,26 +59,18 @@ uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value
 } // namespace
 
 AttachedFile::AttachedFile(std::string path, bool from_start, bool beside)
-    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CLOEXEC)),
-      how_(from_start ? REAP_ATTACHED_FROM_START : REAP_ATTACHED_RUNNING) {
+    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CLOEXEC)) {
+    const reap_attached how = from_start ? REAP_ATTACHED_FROM_START : REAP_ATTACHED_RUNNING;
     if (file_.get() < 0 || ::pread(file_.get(), &own_, sizeof own_, 0) != sizeof own_)
         throw std::system_error(errno, std::generic_category(), path_);
     if (beside) {
         void *memory = ::mmap(nullptr, sizeof own_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
         if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), path_);
         header_ = static_cast<reap_file_header *>(memory);
+        header_->beside = how;
     } else {
-        header_->attached = how_;
+        header_->attached = how;
     }
-}
-
-void AttachedFile::mark() noexcept {
-    if (header_ != &own_) header_->beside = how_;
-}
-
-uint64_t AttachedFile::loads() const noexcept {
-    return uint64_t{__atomic_load_n(&header_->next_image, __ATOMIC_RELAXED)} +
-           __atomic_load_n(&header_->loads, __ATOMIC_RELAXED);
 }
 
 AttachedFile::~AttachedFile() {

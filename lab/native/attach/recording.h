@@ -48,8 +48,6 @@ class AttachedFile {
     AttachedFile(const AttachedFile &) = delete;
     AttachedFile &operator=(const AttachedFile &) = delete;
 
-    // A process is watched from now on: beside a recorder the header says so.
-    void mark() noexcept;
     // The time that the recording covers begins now, or ended at this time of CLOCK_MONOTONIC.
     void begin();
     void end(uint64_t time_ns);
@@ -63,9 +61,6 @@ class AttachedFile {
     // that.
     uint32_t take_block(reap_block_kind kind);
     void write(uint32_t block, size_t offset, const void *data, size_t bytes);
-    // Sum of the images that have begun and the libraries that were about to be opened in the processes of
-    // recorders; changes when there may be new files of code.
-    [[nodiscard]] uint64_t loads() const noexcept;
     // What the header says of the windows of an image.
     void summarise(uint32_t image, const AttachSummary &summary);
     // Opens the file of a module and keeps it open, each build once.
@@ -79,7 +74,6 @@ class AttachedFile {
 
     std::string path_;
     Descriptor file_;
-    reap_attached how_;
     std::mutex changing_;
     reap_file_header own_{};
     reap_file_header *header_ = &own_;            // of a file that others write to, too, it is mapped

@@ -1,4 +1,4 @@
-#include "attach/process/waiting.h"
+#include "attach/waiting.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "attach/process/tree.h"
+#include "attach/tree.h"
 
 #include <filesystem>
 #include <fstream>
