@@ -191,7 +191,8 @@ class Scene {
         case Inner::end:
             return owner_.reset();
         case Inner::nest:
-            if constexpr (has_nested) (void)layer_->nest().template create<std::string>(100, 'x');
+            if constexpr (has_nested)
+                (void)layer_->nest().template create<std::string>(std::size_t{100}, 'x');
             return;
         case Inner::destroy_older:
         case Inner::destroy_younger:
