@@ -5,8 +5,9 @@ imported before it is asked for, so that a command's `--help` answers at once. A
 in any version. What is here changes with the minor version alone, and the changelog says so.
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
+
+from reap.base import extensions
 
 if TYPE_CHECKING:
     from reap import __version__ as __version__
@@ -260,7 +261,7 @@ PLACES = {
     "Sheet": "reap.commandline.tables:Sheet",
     "write_page": "reap.commandline.tables:write_page",
 }
-"""Where each name is, by its name here: a module, or `module:name`."""
+"""Place of each name, by its name here: a module, or `module:name`."""
 
 if not TYPE_CHECKING:  # or no name that is missing would be an error
 
@@ -268,6 +269,4 @@ if not TYPE_CHECKING:  # or no name that is missing would be an error
         """Import what the name stands for."""
         if name not in PLACES:
             raise AttributeError(f"reap.api has no {name}; docs/extending.md says what it has")
-        module, _, attribute = PLACES[name].partition(":")
-        found = importlib.import_module(module)
-        return getattr(found, attribute) if attribute else found
+        return extensions.load(PLACES[name])

@@ -36,6 +36,7 @@ def _section(text: str, group: str) -> Iterator[tuple[str, str]]:
 
 
 def load(value: str) -> Any:  # noqa: ANN401 - whatever the entry point names
-    """The object that an entry point names. Throws what its import throws, and AttributeError."""
+    """The object or the module of an entry point. Throws what its import throws, and AttributeError."""
     module, _, attribute = value.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    found = importlib.import_module(module)
+    return getattr(found, attribute) if attribute else found

@@ -57,10 +57,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 """
 
 VERBS = {name: place for group in GROUPS.values() for name, place in group.items()}
-"""The same without the groups."""
+"""Every command of reap's own, without the groups."""
 
 COMMANDS = Commands(VERBS)
-"""The same, with what other packages add."""
+"""Those commands, with the ones that other packages add."""
 
 EXIT_CODES = """\b
 Exit codes:
@@ -80,7 +80,7 @@ CODES = """Exit codes: the program's own; else 1 the result is bad, 2 invalid co
 124 timed out, 125 reap itself failed, 126 cannot be executed, 127 not found, 128 + N killed by signal N.
 See reap(1).
 """
-"""The same in `reap --help`, which is one screen."""
+"""Exit codes in `reap --help`, which is one screen."""
 
 
 class Verbs(click.Group):

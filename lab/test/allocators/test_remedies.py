@@ -16,7 +16,7 @@ SETTINGS = re.compile(
     r"glibc\.malloc\.\w+=|tcache_count|arena_max|trim_threshold|_decay_ms|thp:|MIMALLOC_|TCMALLOC_|GOGC|GOMEMLIMIT"
     r"|semi-space|MALLOC_TRIM|HeapFreeRatio|set_threshold\("
 )
-"""What sets an allocator or a runtime."""
+"""Words that set an allocator or a runtime."""
 DATA = ("allocators",)
 """Folders that have settings as data."""
 

@@ -91,7 +91,7 @@ def own_functions_of(source: str) -> set[str]:
 
 
 def test_the_tables_of_names_agree():
-    """What the recorder, the redirection, the uprobes and this package take for an allocator's function."""
+    """The recorder, the redirection, the uprobes and this package know the same functions of allocators."""
     assert set(linked.PRIVATE_NAMES.values()) == set(redirect.FAMILIES)
     recorded = own_functions_of("preload/record/calls/own_functions.cpp")
     assert len(recorded) > 30

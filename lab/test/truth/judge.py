@@ -18,7 +18,7 @@ POINTS = 0.05
 LITTLE = "little to gain"
 """A gain at the line of what is worth a change: on either side of it another headline is as true."""
 ADVISED = {"change a setting or the allocator": ("change a setting", "switch the allocator")}
-"""What a headline advises, where that is more than itself."""
+"""Advice of a headline, where that is more than itself."""
 
 _NOTHING = {"nothing", "inconclusive"}
 

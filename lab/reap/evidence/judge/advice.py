@@ -1,5 +1,7 @@
 """Conclusions where something gains: one small function of `Facts` for each rule of `rules.RULES`."""
 
+from dataclasses import replace
+
 from reap.answer import words
 from reap.answer.commands import with_variables
 from reap.compare import judge, phrases
@@ -15,11 +17,10 @@ from reap.launch import price
 def change_either(facts: Facts) -> Concluded:
     """A setting and an allocator are faster: proven, beyond noise, worth it, and none by clearly more."""
     setting, side = facts.best_setting, facts.best
-    first = change_setting(facts)
     assert setting is not None and side is not None  # noqa: S101, PT018 - the rule applies only then
     names = f"{facts.variables(setting)} or {side.allocator}"
     step = f"Try {names} on the inputs that matter to you, before you rely on one of them."
-    return Concluded("change a setting or the allocator", first.sentences, step, first.next_command)
+    return replace(change_setting(facts), headline="change a setting or the allocator", next_step=step)
 
 
 def change_setting(facts: Facts) -> Concluded:

@@ -102,8 +102,7 @@ def judged(
     faults = next(
         (each.trial for each in every if each.cause == "page faults" and each.status == "proven"), ""
     )
-    known = heavy - {"small pages"} if faults == HUGE_PAGES else heavy
-    found = [each for each in every if each.cause in known or _is_news(each, heavy, faults)]
+    found = [each for each in every if each.cause in heavy or _is_news(each, heavy, faults)]
     found += _shown({each.cause for each in every}, ran, above_cache)
     return sorted(found, key=lambda each: (_ORDER.index(each.status), _least(each), -each.weight))
 

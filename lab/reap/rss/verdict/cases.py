@@ -8,7 +8,7 @@ from reap.base.records import Record
 from reap.rss.records import Residence
 
 TRIM = table.named("malloc_trim once").how
-"""What the program calls to return glibc's free pages."""
+"""Advice to return glibc's free pages by a call."""
 
 LEAST = 4 << 20
 """Bytes below which no remedy is worth the trouble."""

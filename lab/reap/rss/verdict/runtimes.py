@@ -44,7 +44,7 @@ _REMEDIES: dict[str, list[tuple[str, str]]] = {
 """By part: remedies of the table, each with its words here; empty for those that it has."""
 
 COPIED = "allocate before the fork only what is not written to afterwards, and the rest after it"
-"""What keeps memory shared, whoever owns it."""
+"""Advice that keeps memory shared, whoever owns it."""
 
 
 def why(name: str) -> str:

@@ -41,7 +41,7 @@ class OwnerWord {
     std::uint64_t word_ = 0;
 };
 
-/// Replaces an OwnerWord where nothing is checked: no room, no time.
+/// Replaces an OwnerWord where nothing is checked: no memory, no time.
 class NoOwnerWord {
   public:
     // Called as those of OwnerWord are. NOLINTBEGIN(readability-convert-member-functions-to-static)
