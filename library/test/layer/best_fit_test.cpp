@@ -10,6 +10,7 @@
 #include "reap/layer/best_fit/size_bins.h"
 #include "reap/layer/best_fit/size_tree.h"
 #include "reap/layer/quicklists.h"
+#include "reap/source/system_pages.h"
 #include "strict_source.h"
 
 namespace {
@@ -222,6 +223,32 @@ TEST(BestFit, LargeObjectsHaveMemoryOfTheirOwn) {
         EXPECT_EQ(heap.statistics().large, 0U);
         EXPECT_NE(heap.try_allocate(700000, 64), nullptr); // what lives at the end goes back, too
     }
+}
+
+/// Pages that stay as large as they are while a test says so.
+struct StubbornPages : reap::SystemPages {
+    static inline bool refuses = false;
+    [[nodiscard]] static void *try_resize(void *data, std::size_t size, std::size_t new_size,
+                                          std::size_t alignment) noexcept {
+        return refuses ? nullptr : reap::SystemPages::try_resize(data, size, new_size, alignment);
+    }
+};
+
+TEST(BestFit, LargeObjectsAreResizedByTheirSourceOrNotAtAll) {
+    BestFit<StubbornPages> heap{StubbornPages()};
+    void *large = heap.try_allocate(600000, 16);
+    std::memset(large, 1, 600000);
+    EXPECT_EQ(heap.try_resize(large, 600000, 700000, 4096), nullptr) << "its alignment is another";
+    EXPECT_EQ(heap.try_resize(large, 600000, 100, 16), nullptr) << "small objects share chunks";
+    StubbornPages::refuses = true;
+    EXPECT_EQ(heap.try_resize(large, 600000, 5000000, 16), nullptr);
+    StubbornPages::refuses = false;
+    EXPECT_TRUE(heap.check());
+    large = heap.try_resize(large, 600000, 5000000, 16);
+    ASSERT_NE(large, nullptr);
+    EXPECT_EQ(static_cast<unsigned char *>(large)[599999], 1);
+    EXPECT_GE(heap.statistics().large, 5000000U);
+    EXPECT_TRUE(heap.check());
 }
 
 TEST(BestFit, KnowsAnObjectUntilItIsFreedAlsoWhereItsBlockIsMerged) {
