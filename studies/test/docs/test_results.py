@@ -17,10 +17,10 @@ MOST_KEPT = 300_000
 """Bytes of all that is kept."""
 
 
-def table(folder, *options):
+def table(folder):
     """The lines that answers.py prints below its heading."""
     answers = ROOT / "studies/bench/answers.py"
-    command = [sys.executable, str(answers), *options, str(folder / "conclusions.json")]
+    command = [sys.executable, str(answers), str(folder / "conclusions.json")]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [line for line in said.splitlines() if line.startswith("|")]
 
@@ -30,11 +30,10 @@ def test_something_is_published():
 
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
-@pytest.mark.parametrize("options", [(), ("--short",)])
-def test_each_answer_is_that_of_the_data(folder, options):
-    lines = table(folder, *options)
+def test_each_answer_is_that_of_the_data(folder):
+    lines = table(folder)
     assert len(lines) > 10
-    said = ((ROOT if options else RESULTS) / "README.md").read_text().splitlines()
+    said = (RESULTS / "README.md").read_text().splitlines()
     assert [line for line in lines if line not in said] == []
 
 
