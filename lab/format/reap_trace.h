@@ -123,7 +123,7 @@ struct reap_file_header {
     uint32_t beside; /* enum reap_attached: whether calls of allocators that are linked into files of the
                         program, which the recorder cannot see, were watched from outside; then `attach` is of
                         these, in blocks with REAP_BLOCK_BESIDE */
-    uint32_t reserved;
+    uint32_t loads;  /* (atomic) how often a process was about to open a library, wraps around */
 };
 
 /* Whether calls are recorded now. It opens and closes once, for all processes. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 namespace reap::native {
 
@@ -31,13 +32,24 @@ class CostBudget {
         first_ = std::min(share * seconds * kFirstPart, kWindow);
     }
 
+    // Lends to a process that may end soon: for its first window, and as much again in its first second of
+    // CPU time, most of it early, so that windows are spread over a run of any length. It is paid back in the
+    // three seconds after that.
+    void lend() {
+        lends_ = true;
+        saved_ = lent();
+    }
+
     // Returns what the process has saved since the last call; negative: it paid more than it earned.
     double settle(const ProcessTime &now) {
         const double own = now.cpu - last_.cpu - (now.cost - last_.cost);
         // A wait is counted when it is over, so that it may be longer than the time since the last call.
         const double idle = idle_of(now) - owed_;
         owed_ = std::clamp(-idle, 0.0, kMostOwed);
-        const double change = std::max({own * share_, idle * kIdleShare, 0.0}) - (now.cost - last_.cost);
+        const double before = lent();
+        own_ += own;
+        const double change =
+            std::max({own * share_, idle * kIdleShare, 0.0}) + lent() - before - (now.cost - last_.cost);
         saved_ = std::min(saved_ + change, 2 * std::max(kWindow, next_));
         last_ = now;
         return change;
@@ -56,7 +68,8 @@ class CostBudget {
     // A window has ended, and its probes are removed. `cost`: of setting, watching and removing; `fixed`: the
     // part of it that is paid however short the window is.
     void ended(double cost, double fixed) {
-        next_ = next_ > 0 ? (next_ + cost) / 2 : cost;
+        const double first = lends_ ? std::min(cost, fixed + kLentWindow) : cost;
+        next_ = next_ > 0 ? (next_ + cost) / 2 : first;
         fixed_ = fixed_ > 0 ? (fixed_ + fixed) / 2 : fixed;
         first_ = 0;
     }
@@ -69,12 +82,25 @@ class CostBudget {
   private:
     static constexpr double kMostOwed = 0.2;
     static constexpr double kFirstPart = 0.02;
+    static constexpr double kLends = 1; // seconds of its own CPU time
+    static constexpr double kRepaid = 4;
+    static constexpr double kEarly = 0.01;
+    static constexpr double kLentWindow = kWindow / 8;
+
+    // What is lent at this moment.
+    [[nodiscard]] double lent() const {
+        if (!lends_ || own_ >= kRepaid) return 0;
+        if (own_ >= kLends) return 2 * kWindow * (kRepaid - own_) / (kRepaid - kLends);
+        return kWindow * (1 + std::log1p(std::max(own_, 0.0) / kEarly) / std::log1p(kLends / kEarly));
+    }
 
     [[nodiscard]] double idle_of(const ProcessTime &now) const {
         return now.wall - last_.wall - (now.cpu - last_.cpu) - (now.waited - last_.waited);
     }
 
     double share_ = 0;
+    bool lends_ = false;
+    double own_ = 0;   // CPU time since the begin
     double first_ = 0; // what the first window may cost
     ProcessTime last_;
     double saved_ = 0;

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -58,19 +59,44 @@ uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value
 
 } // namespace
 
+bool samples_by_timer(const std::string &path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    reap_file_header header{};
+    return ::pread(file.get(), &header, sizeof header, 0) == sizeof header &&
+           header.sampler == REAP_SAMPLER_TIMER;
+}
+
 AttachedFile::AttachedFile(std::string path, bool from_start, bool beside)
-    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CLOEXEC)) {
-    const reap_attached how = from_start ? REAP_ATTACHED_FROM_START : REAP_ATTACHED_RUNNING;
+    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CLOEXEC)),
+      how_(from_start ? REAP_ATTACHED_FROM_START : REAP_ATTACHED_RUNNING) {
     if (file_.get() < 0 || ::pread(file_.get(), &own_, sizeof own_, 0) != sizeof own_)
         throw std::system_error(errno, std::generic_category(), path_);
     if (beside) {
         void *memory = ::mmap(nullptr, sizeof own_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
         if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), path_);
         header_ = static_cast<reap_file_header *>(memory);
-        header_->beside = how;
     } else {
-        header_->attached = how;
+        header_->attached = how_;
     }
+}
+
+reap_file_header &AttachedFile::shared() {
+    struct stat status{};
+    if (header_ != &own_ &&
+        (::fstat(file_.get(), &status) != 0 || status.st_size < static_cast<off_t>(sizeof own_)))
+        throw std::system_error(EIO, std::generic_category(), path_);
+    return *header_;
+}
+
+void AttachedFile::mark() {
+    if (header_ != &own_) shared().beside = how_;
+}
+
+uint64_t AttachedFile::loads() const noexcept {
+    // Read, not by the mapping: of a file that the program truncated an access would end this process.
+    reap_file_header header{};
+    if (::pread(file_.get(), &header, sizeof header, 0) != sizeof header) return 0;
+    return uint64_t{header.next_image} + header.loads;
 }
 
 AttachedFile::~AttachedFile() {
@@ -101,15 +127,16 @@ void AttachedFile::end(uint64_t time_ns) {
 
 uint32_t AttachedFile::add_image() {
     const std::scoped_lock held(changing_);
-    return __atomic_fetch_add(&header_->next_image, 1, __ATOMIC_RELAXED);
+    return __atomic_fetch_add(&shared().next_image, 1, __ATOMIC_RELAXED);
 }
 
 uint32_t AttachedFile::take_block(reap_block_kind kind) {
     const std::scoped_lock held(changing_);
-    const bool full = header_->max_blocks != 0 &&
-                      __atomic_load_n(&header_->next_block, __ATOMIC_RELAXED) >= header_->max_blocks;
+    reap_file_header &header = shared();
+    const bool full =
+        header.max_blocks != 0 && __atomic_load_n(&header.next_block, __ATOMIC_RELAXED) >= header.max_blocks;
     if (kind == REAP_BLOCK_COUNTS || !full)
-        return __atomic_fetch_add(&header_->next_block, 1, __ATOMIC_RELAXED);
+        return __atomic_fetch_add(&header.next_block, 1, __ATOMIC_RELAXED);
     if (header_ != &own_) return 0; // the recorders' own end is what the header has
     if (own_.stop_reason == REAP_STOP_NONE) {
         own_.stop_reason = REAP_STOP_SIZE;
@@ -151,7 +178,8 @@ void AttachedFile::summarise(uint32_t image, const AttachSummary &summary) {
         all.slowed += each.slowed;
         all.broken += each.broken;
     }
-    header_->attach = all;
+    own_.attach = all;
+    shared().attach = all;
     write_header();
 }
 

@@ -37,6 +37,9 @@ struct HeldFile {
 
 using AttachSummary = decltype(reap_file_header::attach);
 
+// Whether recorders that write to the file at `path` sample time by a timer of their own.
+bool samples_by_timer(const std::string &path);
+
 // The file, shared by the recordings of several processes, each in a thread of its own. Throws
 // std::system_error where it cannot be written.
 class AttachedFile {
@@ -48,10 +51,12 @@ class AttachedFile {
     AttachedFile(const AttachedFile &) = delete;
     AttachedFile &operator=(const AttachedFile &) = delete;
 
+    // A process is watched from now on: beside a recorder the header says so.
+    void mark();
     // The time that the recording covers begins now, or ended at this time of CLOCK_MONOTONIC.
     void begin();
     void end(uint64_t time_ns);
-    [[nodiscard]] uint64_t start() const noexcept { return header_->start_monotonic_ns; }
+    [[nodiscard]] uint64_t start() const noexcept { return own_.start_monotonic_ns; }
     // The kind of its blocks, as their heads have it.
     [[nodiscard]] uint16_t kind_of(reap_block_kind kind) const noexcept;
 
@@ -61,19 +66,26 @@ class AttachedFile {
     // that.
     uint32_t take_block(reap_block_kind kind);
     void write(uint32_t block, size_t offset, const void *data, size_t bytes);
+    // Sum of the images that have begun and the libraries that were about to be opened in the processes of
+    // recorders; changes when there may be new files of code.
+    [[nodiscard]] uint64_t loads() const noexcept;
     // What the header says of the windows of an image.
     void summarise(uint32_t image, const AttachSummary &summary);
     // Opens the file of a module and keeps it open, each build once.
     void hold(const MappedFile &file);
     [[nodiscard]] const std::vector<HeldFile> &held() const noexcept { return held_; }
     // Of all images together.
-    [[nodiscard]] AttachSummary summary() const noexcept { return header_->attach; }
+    [[nodiscard]] AttachSummary summary() const noexcept { return own_.attach; }
 
   private:
+    // The header, which recorders write to meanwhile if it is mapped. Throws std::system_error if the program
+    // has truncated the file: an access would end this process.
+    reap_file_header &shared();
     void write_header();
 
     std::string path_;
     Descriptor file_;
+    reap_attached how_;
     std::mutex changing_;
     reap_file_header own_{};
     reap_file_header *header_ = &own_;            // of a file that others write to, too, it is mapped

@@ -15,6 +15,8 @@
 
 #include "attach/failure.h"
 #include "attach/probe/entry.h"
+#include "attach/process/linked.h"
+#include "attach/process/mappings.h"
 #include "files/file.h"
 
 namespace reap::native {
@@ -97,46 +99,10 @@ std::span<const Known> further_of(const std::string &allocator) {
     return {};
 }
 
-constexpr std::string_view kDeleted = " (deleted)";
-
 std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
 
 // Of glibc. musl's is its C library, too.
 bool is_loader(const std::string &path) { return path.find("/ld-linux") != std::string::npos; }
-
-// The file of a mapping under a name that this process can open.
-std::string openable(pid_t process, const Mapping &mapping) {
-    char range[64];
-    std::snprintf(range, sizeof range, "/map_files/%llx-%llx", static_cast<unsigned long long>(mapping.start),
-                  static_cast<unsigned long long>(mapping.end));
-    std::string held = folder_of(process) + range;
-    if (::access(held.c_str(), R_OK) == 0) return held;
-    return folder_of(process) + "/root" + mapping.path;
-}
-
-std::vector<Mapping> read_mappings(pid_t process) {
-    std::ifstream file(folder_of(process) + "/maps");
-    if (!file) throw AttachFailure("process", errno);
-    std::vector<Mapping> found;
-    std::string line;
-    while (std::getline(file, line)) {
-        std::istringstream fields(line);
-        Mapping mapping;
-        char dash = 0;
-        std::string rights;
-        std::string device;
-        uint64_t inode = 0;
-        fields >> std::hex >> mapping.start >> dash >> mapping.end >> rights >> mapping.offset >> device >>
-            std::dec >> inode;
-        if (!fields || inode == 0) continue;
-        std::getline(fields >> std::ws, mapping.path);
-        if (mapping.path.ends_with(kDeleted)) mapping.path.resize(mapping.path.size() - kDeleted.size());
-        mapping.executable = rights.size() > 2 && rights[2] == 'x';
-        found.push_back(std::move(mapping));
-    }
-    if (file.bad()) throw AttachFailure("process", errno != 0 ? errno : EACCES);
-    return found;
-}
 
 // The bytes from an offset in the file on, as many as are looked at of a function.
 std::vector<unsigned char> code_at(const std::string &path, uint64_t offset) {
@@ -167,8 +133,8 @@ bool Target::update() {
         if (!mapping.executable) continue;
         mapping.opened = openable(process_, mapping);
         const uint64_t address = symbols_.code_mapped_at(mapping.opened, mapping.offset);
-        files_.push_back({mapping.path, mapping.opened, mapping.start, mapping.end, mapping.offset,
-                          mapping.start - address, symbols_.build_id(mapping.opened)});
+        files_.push_back({mapping.path, mapping.opened, mapping.identity, mapping.start, mapping.end,
+                          mapping.offset, mapping.start - address, symbols_.build_id(mapping.opened)});
     }
     return true;
 }
@@ -228,15 +194,6 @@ const MappedFile *Target::likely_provider() {
         found = &file;
     }
     return found;
-}
-
-bool Target::is_executable(const MappedFile &file) const {
-    char path[PATH_MAX];
-    const ssize_t length = ::readlink((folder_of(process_) + "/exe").c_str(), path, sizeof path);
-    if (length <= 0) return &file == &files_.front();
-    const std::string_view executable(path, static_cast<size_t>(length));
-    return executable.starts_with(file.path) &&
-           (executable.size() == file.path.size() || executable.substr(file.path.size()) == kDeleted);
 }
 
 // Prefixes of the allocators that the file has under names of their own; reads each file once.
@@ -307,27 +264,22 @@ uint64_t Target::offset_of(const MappedFile &file, uint64_t address) {
     return symbols_.offset_at(file.opened, address - file.bias);
 }
 
-bool Target::has_linked() {
-    try {
-        std::string provider;
-        return !functions(provider, Reach::Linked).empty();
-    } catch (const AttachFailure &) {
-        return false;
-    }
-}
-
-std::vector<AllocatorFunction> Target::functions(std::string &provider, Reach reach) {
+std::vector<AllocatorFunction> Target::functions(std::string &provider, LinkedFiles *linked) {
     std::vector<AllocatorFunction> found;
     const MappedFile *serving = bound_provider();
     if (serving == nullptr) serving = likely_provider();
-    const bool reached = reach == Reach::Linked && serving != nullptr && !is_executable(*serving);
+    const bool reached = linked != nullptr && serving != nullptr && !is_executed(process_, serving->path);
     if (serving != nullptr && !reached) {
         provider = serving->path;
         add_functions(*serving, {}, found);
     }
     for (const MappedFile &file : files_) {
         if (reached && file.path == serving->path) continue; // its malloc calls them, and is recorded
-        for (const OwnNames &own : own_names(file)) {
+        const std::vector<OwnNames> &names =
+            linked != nullptr ? linked->names(process_, file.identity, file.path, file.opened)
+                              : own_names(file);
+        for (const OwnNames &own : names) {
+            if (own.prefix.empty()) continue; // of the executable, which serves malloc
             if (provider.empty()) provider = file.path;
             add_functions(file, own, found);
         }

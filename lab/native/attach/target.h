@@ -8,27 +8,19 @@
 #include <string>
 #include <vector>
 
+#include "attach/process/linked.h"
+#include "attach/process/mappings.h"
 #include "reap_trace.h"
-#include "symbols/own_names.h"
 #include "symbols/symbols.h"
 
 namespace reap::native {
-
-// A mapping of a file.
-struct Mapping {
-    uint64_t start = 0;
-    uint64_t end = 0;
-    uint64_t offset = 0;
-    bool executable = false;
-    std::string path;   // as the process knows it
-    std::string opened; // as this process can open it: also in another root, or if it was replaced since
-};
 
 // A file that is mapped as code, where it lies.
 struct MappedFile {
     std::string path;
     std::string opened;
-    uint64_t start = 0; // of its code
+    std::string identity; // see Mapping
+    uint64_t start = 0;   // of its code
     uint64_t end = 0;
     uint64_t offset = 0;  // in the file, of its code
     uint64_t bias = 0;    // what the loader added to the addresses of the file
@@ -50,12 +42,6 @@ struct AllocatorFunction {
     uint64_t begin = 0;     // in the process
     uint64_t end = 0;
     bool emulated = false; // the kernel emulates that instruction: the probe costs less
-};
-
-// The allocators that are looked for.
-enum class Reach : uint8_t {
-    All,
-    Linked // those that no preload gets in front of: in the executable, or with names of their own
 };
 
 class Target {
@@ -82,10 +68,9 @@ class Target {
 
     // The functions of the allocator that the process uses, each address once. Throws AttachFailure where no
     // file has any. `provider` becomes the path of the file that serves malloc.
-    std::vector<AllocatorFunction> functions(std::string &provider, Reach reach);
-
-    // Whether there is any with Reach::Linked. Reads files that are mapped since the last call.
-    bool has_linked();
+    // With `linked` those alone that no preload gets in front of: in the executable, or with names of their
+    // own.
+    std::vector<AllocatorFunction> functions(std::string &provider, LinkedFiles *linked);
 
   private:
     [[nodiscard]] const MappedFile *file_at(uint64_t address) const noexcept;
@@ -93,7 +78,6 @@ class Target {
     const MappedFile *likely_provider();
     static bool leads_to_another(const AllocatorFunction &function,
                                  const std::vector<AllocatorFunction> &functions);
-    [[nodiscard]] bool is_executable(const MappedFile &file) const;
     const std::vector<OwnNames> &own_names(const MappedFile &file);
     void add_functions(const MappedFile &file, const OwnNames &own, std::vector<AllocatorFunction> &found);
 

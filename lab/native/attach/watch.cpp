@@ -19,10 +19,10 @@
 #include "attach/clock.h"
 #include "attach/failure.h"
 #include "attach/probe/probes.h"
+#include "attach/process/waiting.h"
 #include "attach/python/stacks.h"
 #include "attach/target.h"
 #include "attach/unwinder.h"
-#include "attach/waiting.h"
 
 namespace reap::native {
 namespace {
@@ -51,9 +51,9 @@ uint64_t nanoseconds(double seconds) { return static_cast<uint64_t>(seconds * 1e
 
 class Watch::Windows {
   public:
-    Windows(pid_t process, const ProbeCost &cost, bool python, Reach reach, std::string recorder)
-        : process_(process), reach_(reach), recorder_(std::move(recorder)), alive_(open_process(process)),
-          target_(process), functions_(target_.functions(provider_, reach)), unwinder_(process), cost_(cost),
+    Windows(pid_t process, const ProbeCost &cost, bool python, LinkedFiles *linked, std::string recorder)
+        : process_(process), linked_(linked), recorder_(std::move(recorder)), alive_(open_process(process)),
+          target_(process), functions_(target_.functions(provider_, linked)), unwinder_(process), cost_(cost),
           python_(target_, python), probes_(process, places_.of(functions_), python_.places()),
           waiting_(process) {
         if (clock_getcpuclockid(process, &cpu_clock_) != 0) throw AttachFailure("process", ESRCH);
@@ -77,6 +77,7 @@ class Watch::Windows {
         recording_->flush();
         start_ = last_end_ = reading();
         budget_.begin(options_.most_overhead, options_.until - start_.time, process_time());
+        if (linked_ != nullptr) budget_.lend();
         begin_window(start_);
         while (!stopped()) {
             watch();
@@ -297,14 +298,14 @@ class Watch::Windows {
 
     // Whether there are linked allocators that were not there when the watch began.
     bool has_others() {
-        if (reach_ == Reach::All) return false;
+        if (linked_ == nullptr) return false;
         std::string provider;
-        return target_.functions(provider, reach_).size() > functions_.size();
+        return target_.functions(provider, linked_).size() > functions_.size();
     }
 
     // Whether this is code of the recorder in the process, which counts the call itself.
     [[nodiscard]] bool is_recorder(uint64_t address) const {
-        if (reach_ == Reach::All) return false;
+        if (linked_ == nullptr) return false;
         return std::any_of(target_.files().begin(), target_.files().end(), [&](const MappedFile &file) {
             return file.has(address) && file.path.ends_with('/' + recorder_);
         });
@@ -414,7 +415,8 @@ class Watch::Windows {
 
     void summarise(const Reading &until) {
         auto &seen = recording_->summary();
-        seen.watched_ns = nanoseconds(until.time) - nanoseconds(start_.time);
+        const double since = options_.since > 0 ? std::min(options_.since, start_.time) : start_.time;
+        seen.watched_ns = nanoseconds(until.time) - nanoseconds(since);
         seen.watched_cpu_ns = nanoseconds(until.cpu) - nanoseconds(start_.cpu);
         seen.calls = met();
         seen.cost_ns = nanoseconds(until.spent);
@@ -422,7 +424,7 @@ class Watch::Windows {
     }
 
     pid_t process_;
-    Reach reach_;
+    LinkedFiles *linked_;
     std::string recorder_;
     WatchOptions options_;
     Descriptor alive_;
@@ -454,8 +456,9 @@ class Watch::Windows {
     bool stopped_ = false;
 };
 
-Watch::Watch(pid_t process, const ProbeCost &cost, bool python, Reach reach, const std::string &recorder)
-    : windows_(std::make_unique<Windows>(process, cost, python, reach, recorder)) {}
+Watch::Watch(pid_t process, const ProbeCost &cost, bool python, LinkedFiles *linked,
+             const std::string &recorder)
+    : windows_(std::make_unique<Windows>(process, cost, python, linked, recorder)) {}
 Watch::~Watch() = default;
 pid_t Watch::process() const noexcept { return windows_->process(); }
 const std::string &Watch::provider() const noexcept { return windows_->provider(); }

@@ -18,15 +18,17 @@ namespace reap::native {
 struct WatchOptions {
     double most_overhead = 0.05; // of the CPU time of each process
     double until = 0;            // of CLOCK_MONOTONIC, in seconds
+    double since = 0; // of the same: when there was nothing to watch yet; 0: the watch begins in time
     const std::atomic<bool> *stop = nullptr;
     const std::atomic<unsigned> *watches = nullptr; // at this moment: they share the samples of a second
 };
 
 class Watch {
   public:
-    // Sets the probes. `python`: stacks have the functions of a Python program. With Reach::Linked calls by a
-    // file of the name `recorder` are left to it. Throws AttachFailure.
-    Watch(pid_t process, const ProbeCost &cost, bool python, Reach reach, const std::string &recorder);
+    // Sets the probes. `python`: stacks have the functions of a Python program. With `linked` calls of linked
+    // allocators alone, and those by a file of the name `recorder` are left to it. Throws AttachFailure.
+    Watch(pid_t process, const ProbeCost &cost, bool python, LinkedFiles *linked,
+          const std::string &recorder);
     ~Watch();
     Watch(const Watch &) = delete;
     Watch &operator=(const Watch &) = delete;

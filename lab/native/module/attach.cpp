@@ -61,6 +61,11 @@ Outcome attach_to(const std::string &path, int process, double seconds, const Ac
         out.number = failure.number();
         out.detail = failure.what();
     }
+    if (out.refused) {
+        out.failed_step = out.refused->step();
+        out.number = out.refused->number();
+        out.detail = out.refused->what();
+    }
     return out;
 }
 
@@ -83,6 +88,13 @@ void bind_attach(nb::module_ &m) {
             },
             "CPU time that probes cost the process, to its own.")
         .def_prop_ro(
+            "share",
+            [](const Outcome &outcome) {
+                const auto watched = static_cast<double>(outcome.seen.watched_ns);
+                return watched > 0 ? static_cast<double>(outcome.seen.window_ns) / watched : 0.0;
+            },
+            "Of the time of the processes, how long calls were watched.")
+        .def_prop_ro(
             "held",
             [](const Outcome &outcome) {
                 std::vector<std::pair<nb::str, std::string>> out;
@@ -92,6 +104,16 @@ void bind_attach(nb::module_ &m) {
             },
             "(path of a module, where its file can be opened as long as this lives), also of files that are "
             "gone.")
+        .def_prop_ro(
+            "linked",
+            [](const Outcome &outcome) {
+                std::vector<std::pair<nb::str, std::string>> out;
+                for (const LinkedFile &each : outcome.linked)
+                    out.emplace_back(text(each.path), each.allocator);
+                return out;
+            },
+            "(path of a file, allocator in it) beside a recorder: what was to be watched; the allocator is "
+            "empty for a malloc that has no known one's names.")
         .def_ro("failed_step", &Outcome::failed_step,
                 "What was refused: process, symbols, uprobes, perf or bpf; else empty.")
         .def_ro("errno", &Outcome::number)
@@ -106,7 +128,8 @@ void bind_attach(nb::module_ &m) {
           "it "
           "is asked 50 times a second. `beside` is the file name of a recorder that is in the processes, and "
           "writes to the same trace: then calls of linked allocators alone are watched, which it cannot see, "
-          "as soon as a process has one, and a process whose watching is refused goes on. Raises OSError "
+          "as soon as a process has mapped one, also one in a library that is opened later, and a process "
+          "whose watching is refused goes on. Raises OSError "
           "where the trace cannot be written, and what "
           "`create` and `execute` raise.");
 }

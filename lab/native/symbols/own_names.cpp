@@ -8,6 +8,8 @@ namespace reap::native {
 namespace {
 
 constexpr std::array<std::string_view, 3> kOfJemalloc = {"mallocx", "rallocx", "mallctl"};
+// Of functions inside jemalloc, which have other arguments: je_large_malloc, do_rallocx.
+constexpr std::array<std::string_view, 4> kInsideJemalloc = {"large_", "arena_", "bootstrap_", "do_"};
 constexpr std::array<std::string_view, 4> kOfMimalloc = {"malloc", "malloc_aligned", "heap_malloc", "free"};
 constexpr std::array<std::string_view, 4> kOfSnmalloc = {"malloc", "alloc", "rust_malloc", "rust_alloc"};
 
@@ -25,6 +27,10 @@ bool is_of_mimalloc(std::string_view prefix) {
     return prefix == "mi_" || (prefix.size() > 4 && prefix.ends_with("_mi_"));
 }
 
+bool is_inside_jemalloc(std::string_view prefix) {
+    return std::ranges::any_of(kInsideJemalloc, [prefix](auto end) { return prefix.ends_with(end); });
+}
+
 bool is_of_jemalloc(std::string_view prefix) {
     return prefix.ends_with('_') &&
            (prefix.find("je_") != std::string_view::npos || prefix.find("rjem_") != std::string_view::npos);
@@ -39,7 +45,10 @@ std::optional<OwnNames> own_names_of(std::string_view function) {
         const std::string_view rest = function.substr(3);
         if (std::ranges::find(kOfSnmalloc, rest) != kOfSnmalloc.end()) return OwnNames{"snmalloc", "sn_"};
     }
-    if (const auto prefix = before(function, kOfJemalloc)) return OwnNames{"jemalloc", std::string(*prefix)};
+    if (const auto prefix = before(function, kOfJemalloc)) {
+        if (is_inside_jemalloc(*prefix)) return std::nullopt;
+        return OwnNames{"jemalloc", std::string(*prefix)};
+    }
     for (const std::string_view end : kOfMimalloc) {
         if (!function.ends_with(end)) continue;
         const std::string_view prefix = function.substr(0, function.size() - end.size());
@@ -47,7 +56,8 @@ std::optional<OwnNames> own_names_of(std::string_view function) {
     }
     if (function.ends_with("malloc")) {
         const std::string_view prefix = function.substr(0, function.size() - 6);
-        if (is_of_jemalloc(prefix)) return OwnNames{"jemalloc", std::string(prefix)};
+        if (is_of_jemalloc(prefix) && !is_inside_jemalloc(prefix))
+            return OwnNames{"jemalloc", std::string(prefix)};
     }
     return std::nullopt;
 }

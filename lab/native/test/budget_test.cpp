@@ -2,6 +2,7 @@
 #include "attach/budget.h"
 
 #include <gtest/gtest.h>
+#include <utility>
 
 namespace reap::native {
 namespace {
@@ -17,6 +18,8 @@ struct Watched {
     CostBudget budget{};
     ProcessTime now{};
     double windows = 0;
+    int gaps = 0; // between windows
+    bool lend = false;
 
     void go_on(double seconds, double slowed) {
         now.wall += seconds;
@@ -28,6 +31,7 @@ struct Watched {
     void watch(double until) {
         constexpr double step = 0.01;
         budget.begin(kShare, until, now);
+        if (lend) budget.lend();
         while (now.wall < until) {
             const double most = budget.of_window();
             const double before = now.cost;
@@ -38,6 +42,7 @@ struct Watched {
             if (budget.settle(now) >= 0) continue;
             go_on(2 * step, slowdown); // removing takes its time
             budget.ended(now.cost - before, 2 * step * running * slowdown);
+            ++gaps;
             while (now.wall < until && !(budget.could_pay(1, now) && (budget.settle(now), budget.pays(1))))
                 go_on(step, 0);
         }
@@ -80,6 +85,19 @@ TEST(CostBudget, AProcessThatSleepsPaysOfACore) {
     busier.watch(60);
     EXPECT_LE(busier.now.cost, 60 * CostBudget::kIdleShare * 1.02);
     EXPECT_GE(busier.now.cost, 60 * CostBudget::kIdleShare * 0.7);
+}
+
+TEST(CostBudget, AShortProgramIsWatchedInSeveralWindows) {
+    for (const auto &[slowdown, gaps] : {std::pair{0.9, 1}, {0.5, 2}, {0.2, 4}, {0.1, 3}}) {
+        Watched process{1, 0, slowdown, {}, {}, 0, 0, true};
+        process.watch(1);
+        EXPECT_GE(process.gaps, gaps) << slowdown;
+        EXPECT_LE(process.now.cost, 4 * CostBudget::kWindow) << slowdown;
+        Watched longer{1, 0, slowdown, {}, {}, 0, 0, true};
+        longer.watch(60);
+        EXPECT_LE(longer.overhead(), kShare * 1.05) << slowdown;
+        EXPECT_GE(longer.overhead(), kShare * 0.8) << slowdown;
+    }
 }
 
 TEST(CostBudget, AQuietHourIsNotPaidBackAtOnce) {

@@ -397,8 +397,8 @@ TEST(OwnNames, AreKnownUnderAnyPrefix) {
         {"rpmalloc", {"rpmalloc", "rp"}},
     };
     for (const auto &[name, own] : known) EXPECT_EQ(own_names_of(name), own) << name;
-    for (const char *name :
-         {"malloc", "my_malloc", "node_malloc", "mi_version", "emi_malloc", "sn_", "free", ""})
+    for (const char *name : {"malloc", "my_malloc", "node_malloc", "mi_version", "emi_malloc", "sn_", "free",
+                             "", "_rjem_je_large_malloc", "je_arena_malloc", "do_rallocx"})
         EXPECT_EQ(own_names_of(name), std::nullopt) << name;
 }
 

@@ -1,4 +1,4 @@
-"""Watching calls of allocators that are linked into a program, by uprobes, beside the recorder in it."""
+"""Watching calls of allocators that are linked into files of a program, by uprobes, beside the recorder."""
 
 import contextlib
 import os
@@ -14,13 +14,15 @@ from msgspec.structs import replace
 from reap import native
 from reap.base import units
 from reap.base.files import native_name
-from reap.launch import linked, native_files, privileges
+from reap.launch import native_files, privileges
 from reap.launch.process import smaps
 from reap.launch.records import Launch
 from reap.recording import refusal
 
 MOST_OVERHEAD = 0.02
 """Of the CPU time of each process, in addition to the recorder's few percent."""
+_WHOLE = 0.995
+"""Share of the time from which on all of it was watched."""
 _FOREVER = 1e9
 _ASK = 0.05
 """Seconds between two questions whether the program is ready."""
@@ -30,11 +32,10 @@ _CREDENTIALS = struct.Struct("3i")
 class Watched:
     """A program that is run with the recorder, and what was watched beside that."""
 
-    def __init__(self, launch: Launch, allocators: str = "") -> None:
+    def __init__(self, launch: Launch) -> None:
         self.launch = launch
         """What to run."""
         self.outcome: native.AttachOutcome | None = None
-        self._allocators = allocators
 
     @property
     def held(self) -> list[tuple[str, str]]:
@@ -44,41 +45,56 @@ class Watched:
     def note(self) -> str:
         """Cost of watching, or reason why it was refused: a clause; empty where nothing was to be watched."""
         seen = self.outcome
-        if seen is None:
+        if seen is None or not seen.linked:
             return ""
-        whose = f"calls of {self._allocators or 'linked allocators'}"
+        whose = f"calls of {_listed(seen.linked)}"
         if seen.failed_step:
-            return f"{whose} are not recorded: {refusal.why(seen)}" if self._allocators else ""
+            return f"{whose} are not recorded: {refusal.why(seen)}"
         if not seen.processes:
-            return ""
+            return f"{whose} are not recorded: the processes ended before they were watched"
         each = units.duration(seen.call_ns * 1e-9)
         cost = (
             f"each that met a probe cost {each}, all together {units.percent(seen.overhead)} of its CPU time"
         )
-        return f"{whose} are estimated by uprobes: {cost}"
+        part = "" if seen.share > _WHOLE else f", of {units.percent(seen.share)} of the time"
+        return f"{whose} are estimated by uprobes{part}: {cost}"
+
+
+_MOST_NAMES = 3
+
+
+def _listed(found: list[tuple[str, str]]) -> str:
+    """The allocators with their files, at most three of these."""
+    names = sorted({f"{allocator or 'its own malloc'} in {Path(path).name}" for path, allocator in found})
+    more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    *first, last = [*names[:_MOST_NAMES], *more]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 @contextlib.contextmanager
 def watching(launch: Launch, path: Path, *, python: bool) -> Iterator[Watched]:
-    """Has calls of allocators that are linked into the program watched while it runs, into its recording.
+    """Has calls of allocators that are linked into files of the program watched while it runs.
 
     Of `launch`, which loads the recorder, the yielded one is to be run, once. Calls are seen in windows of
-    time that cost a process at most `MOST_OVERHEAD` of its CPU time, from its first instruction on; the first
-    window, of 10 to 200 ms, is paid for afterwards. A program without a linked allocator whose
-    functions have names is run as it is, and so is every program where nobody may set uprobes.
+    time that cost a process at most `MOST_OVERHEAD` of its CPU time; the first ones are paid for afterwards.
+    The executable and the libraries that it is linked to are watched from its first instruction on; files
+    that other processes execute, or that are opened later, from some tenths of a second after that. Where
+    nobody may set uprobes the program runs as it is, and the note names the files. Reading the mappings of
+    the processes takes at most 2 % of a core.
     """
-    found = sorted({each.name for each in linked.find(launch.program, program=True) if each.seen})
-    if not found or not privileges.may_probe() or _READY in launch.options:
+    if _READY in launch.options:
         yield Watched(launch)
         return
-    allocators = " and ".join(name if name != linked.UNKNOWN else "its own malloc" for name in found)
     with _Gate() as gate:
-        watched = Watched(gate.behind(launch), f"{allocators} in {Path(launch.program).name}")
+        watched = Watched(gate.behind(launch))
         over = threading.Event()
 
         def watch() -> None:
             try:
                 process = gate.wait(over)
+                may_probe = privileges.may_probe()
+                if not may_probe:
+                    gate.release()
                 if process:
                     watched.outcome = native.attach(
                         native_name(path.absolute()),
@@ -87,7 +103,7 @@ def watching(launch: Launch, path: Path, *, python: bool) -> Iterator[Watched]:
                         _nothing,
                         MOST_OVERHEAD,
                         python,
-                        gate.release,
+                        gate.release if may_probe else None,
                         over.is_set,
                         native_files.preload("record").name,
                     )

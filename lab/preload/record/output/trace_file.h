@@ -101,6 +101,9 @@ class TraceFile {
     // RTLD_DEEPBIND was removed from a call of dlopen.
     void note_deepbind() noexcept { __atomic_fetch_add(&header_->deepbind, 1, __ATOMIC_RELAXED); }
 
+    // A library is about to be opened.
+    void note_load() noexcept { __atomic_fetch_add(&header_->loads, 1, __ATOMIC_RELAXED); }
+
     // A page of the file is gone: it was truncated. No further blocks are added. Async-signal-safe.
     void lose_pages() noexcept;
 

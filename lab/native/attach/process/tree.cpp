@@ -1,4 +1,4 @@
-#include "attach/tree.h"
+#include "attach/process/tree.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "attach/waiting.h"
+#include "attach/process/waiting.h"
 
 #include <algorithm>
 #include <cstdint>

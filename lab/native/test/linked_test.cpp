@@ -1,0 +1,63 @@
+// Allocators that no preload gets in front of, by the symbols of files and the mappings of processes.
+#include "attach/process/linked.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "attach/process/mappings.h"
+#include "symbols/tables.h"
+
+// Named as an allocator's own; in the table of symbols that is not dynamic.
+extern "C" [[gnu::used, gnu::noinline]] void *linked_test_je_mallocx(unsigned long size, int flags) {
+    return reinterpret_cast<void *>(size + static_cast<unsigned long>(flags));
+}
+
+namespace reap::native {
+namespace {
+
+constexpr char kItself[] = "/proc/self/exe";
+
+TEST(SymbolTables, HaveTheFunctionsOfThisProgram) {
+    bool found = false;
+    each_symbol_table(kItself, [&](const SymbolTable &table) {
+        each_defined_function(
+            table, [&](std::string_view name) { found = found || name == "linked_test_je_mallocx"; });
+    });
+    EXPECT_TRUE(found);
+}
+
+TEST(SymbolTables, AreNoneWhereThereIsNoElfFile) {
+    const auto fail = [](const SymbolTable &) { FAIL(); };
+    each_symbol_table("/nowhere", fail);
+    each_symbol_table("/proc/self/cmdline", fail);
+    each_symbol_table("/dev/null", fail);
+}
+
+TEST(LinkedFiles, NameTheFunctionsOfTheProgram) {
+    const OwnNames own{"jemalloc", "linked_test_je_"};
+    const auto found = names_linked_into(kItself, true);
+    EXPECT_NE(std::ranges::find(found, own), found.end());
+}
+
+TEST(LinkedFiles, AreFoundInAProcess) {
+    LinkedFiles files;
+    const auto found = files.in(::getpid());
+    const auto is_own = [](const LinkedFile &each) {
+        return each.allocator == "jemalloc" && is_executed(::getpid(), each.path);
+    };
+    EXPECT_EQ(std::ranges::count_if(found, is_own), 1);
+    EXPECT_TRUE(files.in(-1).empty());
+}
+
+TEST(LinkedFiles, LeaveTheCLibraryToThePreload) {
+    for (const Mapping &mapping : read_mappings(::getpid())) {
+        if (mapping.path.find("/libc.so") == std::string::npos) continue;
+        EXPECT_TRUE(names_linked_into(openable(::getpid(), mapping), false).empty());
+    }
+}
+
+} // namespace
+} // namespace reap::native
