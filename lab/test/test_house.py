@@ -117,6 +117,15 @@ def test_what_analyses_opens_nothing():
         assert not names & {"open", "__import__", "exec", "eval"}, path.name
 
 
+def test_no_two_headers_of_native_define_one_name():
+    """They are one library: of two structs of one name, the functions of one are called for the other."""
+    defined = re.compile(r"^(?:struct|class|enum(?: class)?) (\w+)\b[^;]*$", re.MULTILINE)
+    texts = [path.read_text() for path in committed("lab/native/*.h")]
+    names = Counter(name for text in texts for name in defined.findall(text))
+    assert len(names) > 50
+    assert not [name for name, count in names.items() if count > 1]
+
+
 def test_native_folders_include_only_what_they_may():
     headers: dict[str, set[str]] = {"mark.h": {"marks"}}
     sources = [path for path in committed("lab/*.h", "lab/*.c", "lab/*.cpp") if "reap" not in path.parts[-2:]]

@@ -111,10 +111,11 @@ std::vector<unsigned char> code_at(const std::string &path, uint64_t offset) {
     return code;
 }
 
-bool same(const std::vector<Mapping> &a, const std::vector<Mapping> &b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Mapping &one, const Mapping &other) {
-        return one.start == other.start && one.end == other.end && one.path == other.path;
-    });
+bool same(const std::vector<FileMapping> &a, const std::vector<FileMapping> &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const FileMapping &one, const FileMapping &other) {
+                          return one.start == other.start && one.end == other.end && one.path == other.path;
+                      });
 }
 
 } // namespace
@@ -125,11 +126,11 @@ Target::Target(pid_t process) : process_(process) {
 }
 
 bool Target::update() {
-    std::vector<Mapping> now = read_mappings(process_);
+    std::vector<FileMapping> now = read_mappings(process_);
     if (now.empty() || same(now, mappings_)) return false;
     mappings_ = std::move(now);
     files_.clear();
-    for (Mapping &mapping : mappings_) {
+    for (FileMapping &mapping : mappings_) {
         if (!mapping.executable) continue;
         mapping.opened = openable(process_, mapping);
         const uint64_t address = symbols_.code_mapped_at(mapping.opened, mapping.offset);

@@ -19,7 +19,7 @@ namespace reap::native {
 struct MappedFile {
     std::string path;
     std::string opened;
-    std::string identity; // see Mapping
+    std::string identity; // see FileMapping
     uint64_t start = 0;   // of its code
     uint64_t end = 0;
     uint64_t offset = 0;  // in the file, of its code
@@ -82,7 +82,7 @@ class Target {
     void add_functions(const MappedFile &file, const OwnNames &own, std::vector<AllocatorFunction> &found);
 
     pid_t process_;
-    std::vector<Mapping> mappings_;
+    std::vector<FileMapping> mappings_;
     std::vector<MappedFile> files_;
     Symbolizer symbols_;
     std::map<std::string, std::vector<OwnNames>> own_; // by the file as it is opened

@@ -53,7 +53,7 @@ TEST(LinkedFiles, AreFoundInAProcess) {
 }
 
 TEST(LinkedFiles, LeaveTheCLibraryToThePreload) {
-    for (const Mapping &mapping : read_mappings(::getpid())) {
+    for (const FileMapping &mapping : read_mappings(::getpid())) {
         if (mapping.path.find("/libc.so") == std::string::npos) continue;
         EXPECT_TRUE(names_linked_into(openable(::getpid(), mapping), false).empty());
     }

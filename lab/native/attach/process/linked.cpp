@@ -49,14 +49,14 @@ const std::vector<OwnNames> &LinkedFiles::names(pid_t process, const std::string
 }
 
 std::vector<LinkedFile> LinkedFiles::in(pid_t process) {
-    std::vector<Mapping> mappings;
+    std::vector<FileMapping> mappings;
     try {
         mappings = read_mappings(process);
     } catch (const AttachFailure &) {
         return {};
     }
     std::set<LinkedFile> found;
-    for (const Mapping &mapping : mappings) {
+    for (const FileMapping &mapping : mappings) {
         if (!mapping.executable) continue;
         const std::string opened = openable(process, mapping);
         for (const OwnNames &own : names(process, mapping.identity, mapping.path, opened))

@@ -50,7 +50,7 @@ class Fields {
 };
 
 // False for a line of a mapping that is of no file.
-bool parse(const std::string &line, Mapping &mapping) {
+bool parse(const std::string &line, FileMapping &mapping) {
     Fields fields(line);
     mapping.start = fields.number('-', 16);
     mapping.end = fields.number(' ', 16);
@@ -71,20 +71,20 @@ bool parse(const std::string &line, Mapping &mapping) {
 
 } // namespace
 
-std::vector<Mapping> read_mappings(pid_t process) {
+std::vector<FileMapping> read_mappings(pid_t process) {
     std::ifstream file(folder_of(process) + "/maps");
     if (!file) throw AttachFailure("process", errno);
-    std::vector<Mapping> found;
+    std::vector<FileMapping> found;
     std::string line;
     while (std::getline(file, line)) {
-        Mapping mapping;
+        FileMapping mapping;
         if (parse(line, mapping)) found.push_back(std::move(mapping));
     }
     if (file.bad()) throw AttachFailure("process", errno != 0 ? errno : EACCES);
     return found;
 }
 
-std::string openable(pid_t process, const Mapping &mapping) {
+std::string openable(pid_t process, const FileMapping &mapping) {
     char range[64];
     std::snprintf(range, sizeof range, "/map_files/%" PRIx64 "-%" PRIx64, mapping.start, mapping.end);
     std::string held = folder_of(process) + range;

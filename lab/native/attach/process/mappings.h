@@ -10,7 +10,7 @@
 namespace reap::native {
 
 // A mapping of a file.
-struct Mapping {
+struct FileMapping {
     uint64_t start = 0;
     uint64_t end = 0;
     uint64_t offset = 0;
@@ -25,10 +25,10 @@ inline constexpr char kDeleted[] = " (deleted)";
 
 // Without `opened`. Throws AttachFailure where the process may not be looked at. Costs the process the lock
 // of its mappings for about 0.1 ms.
-std::vector<Mapping> read_mappings(pid_t process);
+std::vector<FileMapping> read_mappings(pid_t process);
 
 // The file of a mapping under a name that this process can open.
-std::string openable(pid_t process, const Mapping &mapping);
+std::string openable(pid_t process, const FileMapping &mapping);
 
 // Whether a file of this path is the one that the process executes; false where that cannot be read.
 bool is_executed(pid_t process, const std::string &path);
