@@ -9,7 +9,7 @@ help: ## this list
 demo: ## install what is missing, build, and measure perl, gcc and sed
 	@setup/bootstrap demo
 	@setup/install
-	.venv/bin/reap demo
+	.venv/bin/reap workloads demo
 
 install: ## the same without the measuring: afterwards the command is .venv/bin/reap
 	@setup/bootstrap demo

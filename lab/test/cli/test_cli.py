@@ -59,7 +59,7 @@ def test_version():
         (["nonsense"], ExitCode.USAGE, "No such command"),
         (["comparr"], ExitCode.USAGE, "No such command 'comparr'; did you mean compare?"),
         (["sort", "-n", "a b"], ExitCode.USAGE, "to measure a program: reap run -- sort -n 'a b'"),
-        (["scenario", "midnight-climp"], ExitCode.USAGE, "did you mean midnight-climb? known are "),
+        (["workloads", "scenario", "midnight-climp"], ExitCode.USAGE, "did you mean midnight-climb? known "),
         (["compare", "--nonsense"], ExitCode.USAGE, "No such option"),
         (["compare"], ExitCode.USAGE, "no command to run"),
         (["compare", "--runs", "1", "--", "true"], ExitCode.USAGE, "1 is not in the range"),

@@ -95,7 +95,7 @@ def test_the_studies_are_a_package_of_their_own(release, wheel, clean, tmp_path)
     (built,) = release.glob("reap_studies-*.whl")
     run(clean / "bin/pip", "install", "--quiet", "--no-deps", "--target", studies, built, cwd=release)
     said = run(reap, "--help", cwd=tmp_path, PYTHONPATH=studies)
-    assert all(f"\n  {name} " in said for name in ("study", "workloads", "scenario", "demo"))
+    assert all(f"\n  {name} " in said for name in ("study", "workloads"))
     assert "region-compiler" in run(reap, "workloads", "list", cwd=tmp_path, PYTHONPATH=studies)
 
 

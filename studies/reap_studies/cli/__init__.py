@@ -1,1 +1,1 @@
-"""`reap workloads` with its commands, and `reap demo`."""
+"""`reap workloads` with its commands."""

@@ -1,4 +1,4 @@
-"""`reap demo`: the whole answer for three programs that everybody has."""
+"""`reap workloads demo`: the whole answer for three programs that everybody has."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""`reap scenario`: programs with one trouble by construction, and the remedies tried on them."""
+"""`reap workloads scenario`: programs with one trouble by construction, and the remedies tried on them."""

@@ -1,4 +1,4 @@
-"""`reap scenario`: reproduce a known allocator problem and compare its remedies."""
+"""`reap workloads scenario`: reproduce a known allocator problem and compare its remedies."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def scenario(name: str | None, json_file: Path | None, html_file: Path | None, f
     reports which of the known claims hold on this machine. Without NAME, lists the scenarios.
 
     \b
-        reap scenario midnight-climb --html midnight.html
+        reap workloads scenario midnight-climb --html midnight.html
     """  # noqa: D301 - click wants the character itself
     import sys
 
@@ -39,7 +39,7 @@ def scenario(name: str | None, json_file: Path | None, html_file: Path | None, f
     if name is None:
         known = playing.scenarios()
         terminal.render_list(Console(), [(each.name, each.story) for each in known.values()])
-        reporting.say_next(["reap", "scenario", next(iter(known))])
+        reporting.say_next(["reap", "workloads", "scenario", next(iter(known))])
         return ExitCode.OK
     wanted = playing.named(name)
     reporting.refuse_existing(json_file, html_file, force=force)

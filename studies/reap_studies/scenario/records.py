@@ -5,7 +5,7 @@ from typing import Literal
 from reap.api import Record, Residence
 
 VERSION = 1
-"""Of the schema of `reap scenario --json`."""
+"""Of the schema of `reap workloads scenario --json`."""
 
 
 class Remedied(Record):

@@ -177,7 +177,7 @@ def test_what_fails_is_said(built):
 
 
 def test_an_unknown_scenario_is_refused():
-    done = reap("scenario", "noon")
+    done = reap("workloads", "scenario", "noon")
     assert done.returncode == 2
     assert "known are lying-rss, midnight-climb, retry-storm" in done.stderr
 
@@ -199,7 +199,8 @@ def test_without_a_compiler_that_is_said(tmp_path, monkeypatch):
 )
 def test_a_scenario_from_its_begin_to_its_end(name, tmp_path):
     results = tmp_path / "results.json"
-    done = reap("scenario", name, "--json", results, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    cached = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = reap("workloads", "scenario", name, "--json", results, env=cached)
     assert done.returncode == 0, done.stderr
     written = json.loads(results.read_text())
     assert_valid("scenario", written)
