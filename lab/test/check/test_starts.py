@@ -145,7 +145,9 @@ def test_what_is_not_measured_has_an_exit_code_of_its_own_and_names_what_is_miss
     done = unmeasured("--max-live-at-exit", "100MB", "--max-peak", "100MB")
     assert done.returncode == ExitCode.NOT_MEASURED
     said = done.stderr.splitlines()
-    assert [line.split(":")[0].strip() for line in said[:2]] == ["not measured"] * 2
+    # Before them there may be a note that the static program's own malloc was seen too late to be watched.
+    limits = [line for line in said if not line.startswith("note: calls of its own malloc in starts-static")]
+    assert [line.split(":")[0].strip() for line in limits[:2]] == ["not measured"] * 2
     assert any("note: Nothing was recorded of starts-static: " in line for line in said)
     assert any("coverage: 1 of 2 processes recorded" in line for line in said)
     assert said[-2].startswith("reap: not measured: sh: 2 of 2 limits, as not all was recorded: ")
