@@ -59,7 +59,7 @@ class Attachment {
         limits_ = {options_.most_overhead, until, 0, &stop_, &watches_};
         looked_ = monotonic_seconds();
         if (root || !beside()) start({options_.process, 0, start_of(options_.process)}, std::move(root), 0);
-        if (held) held->let_go();
+        let_go(held);
         for (int asked = 0; !stop_; ++asked) {
             pause_for(kAsk);
             out.interrupted = interrupted_();
@@ -129,8 +129,7 @@ class Attachment {
         try {
             if (!held->wait(interrupted_)) return false;
         } catch (const AttachFailure &) {
-            held->let_go();
-            held.reset();
+            let_go(held);
             return true;
         }
         const TreeProcess process{options_.process, 0, start_of(options_.process)};
@@ -144,10 +143,13 @@ class Attachment {
                 refuse(process, failure);
             }
         }
-        if (root) return true;
-        held->let_go();
-        held.reset();
+        if (!root) let_go(held);
         return true;
+    }
+
+    static void let_go(std::optional<HeldStart> &held) {
+        if (held) held->let_go();
+        held.reset();
     }
 
     void start(const TreeProcess &process, std::unique_ptr<Watch> first, double since) {

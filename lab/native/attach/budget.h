@@ -87,7 +87,7 @@ class CostBudget {
     static constexpr double kEarly = 0.01;
     static constexpr double kLentWindow = kWindow / 8;
 
-    // What is lent at this moment.
+    // Time that is lent at this moment.
     [[nodiscard]] double lent() const {
         if (!lends_ || own_ >= kRepaid) return 0;
         if (own_ >= kLends) return 2 * kWindow * (kRepaid - own_) / (kRepaid - kLends);

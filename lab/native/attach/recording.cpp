@@ -57,19 +57,22 @@ std::string read_all(const std::string &path) {
 
 uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
+bool read_header(const Descriptor &file, reap_file_header &header) {
+    return ::pread(file.get(), &header, sizeof header, 0) == sizeof header;
+}
+
 } // namespace
 
 bool samples_by_timer(const std::string &path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     reap_file_header header{};
-    return ::pread(file.get(), &header, sizeof header, 0) == sizeof header &&
-           header.sampler == REAP_SAMPLER_TIMER;
+    return read_header(file, header) && header.sampler == REAP_SAMPLER_TIMER;
 }
 
 AttachedFile::AttachedFile(std::string path, bool from_start, bool beside)
     : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CLOEXEC)),
       how_(from_start ? REAP_ATTACHED_FROM_START : REAP_ATTACHED_RUNNING) {
-    if (file_.get() < 0 || ::pread(file_.get(), &own_, sizeof own_, 0) != sizeof own_)
+    if (file_.get() < 0 || !read_header(file_, own_))
         throw std::system_error(errno, std::generic_category(), path_);
     if (beside) {
         void *memory = ::mmap(nullptr, sizeof own_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
@@ -95,7 +98,7 @@ void AttachedFile::mark() {
 uint64_t AttachedFile::loads() const noexcept {
     // Read, not by the mapping: of a file that the program truncated an access would end this process.
     reap_file_header header{};
-    if (::pread(file_.get(), &header, sizeof header, 0) != sizeof header) return 0;
+    if (!read_header(file_, header)) return 0;
     return uint64_t{header.next_image} + header.loads;
 }
 

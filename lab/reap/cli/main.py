@@ -60,7 +60,7 @@ VERBS = {name: place for group in GROUPS.values() for name, place in group.items
 """Every command of reap's own, without the groups."""
 
 COMMANDS = Commands(VERBS)
-"""Those commands, with the ones that other packages add."""
+"""Commands of reap and of the packages that add some."""
 
 EXIT_CODES = """\b
 Exit codes:

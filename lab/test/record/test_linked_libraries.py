@@ -13,7 +13,7 @@ from programs import reap, reap_command
 
 HERE = Path(__file__).parent
 ROUNDS = 4000
-"""Of 0.2 ms at least, so that probes are set long before the end."""
+"""Rounds of at least 0.2 ms, so that probes are set long before the end."""
 
 
 @functools.cache

@@ -10,8 +10,8 @@
 #include "reap/layer/best_fit/size_bins.h"
 #include "reap/layer/best_fit/size_tree.h"
 #include "reap/layer/quicklists.h"
-#include "reap/source/system_pages.h"
 #include "strict_source.h"
+#include "stubborn_pages.h"
 
 namespace {
 
@@ -224,15 +224,6 @@ TEST(BestFit, LargeObjectsHaveMemoryOfTheirOwn) {
         EXPECT_NE(heap.try_allocate(700000, 64), nullptr); // what lives at the end goes back, too
     }
 }
-
-/// Pages that stay as large as they are while a test says so.
-struct StubbornPages : reap::SystemPages {
-    static inline bool refuses = false;
-    [[nodiscard]] static void *try_resize(void *data, std::size_t size, std::size_t new_size,
-                                          std::size_t alignment) noexcept {
-        return refuses ? nullptr : reap::SystemPages::try_resize(data, size, new_size, alignment);
-    }
-};
 
 TEST(BestFit, LargeObjectsAreResizedByTheirSourceOrNotAtAll) {
     BestFit<StubbornPages> heap{StubbornPages()};

@@ -20,7 +20,7 @@ struct FileMapping {
     std::string opened;   // as this process can open it: also in another root, or if it was replaced since
 };
 
-// What the kernel appends to the name of a file that is gone.
+// Suffix that the kernel appends to the name of a file that is gone.
 inline constexpr char kDeleted[] = " (deleted)";
 
 // Without `opened`. Throws AttachFailure where the process may not be looked at. Costs the process the lock

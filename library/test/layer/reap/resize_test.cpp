@@ -8,20 +8,12 @@
 
 #include "layer/reap/small_reap.h"
 #include "reap/layer/reap.h"
-#include "reap/source/system_pages.h"
+#include "stubborn_pages.h"
 
 namespace {
 
 constexpr std::size_t megabyte = std::size_t{1} << 20;
 
-/// Pages that stay where they are, and as large as they are, while a test says so.
-struct StubbornPages : reap::SystemPages {
-    static inline bool refuses = false;
-    [[nodiscard]] static void *try_resize(void *data, std::size_t size, std::size_t new_size,
-                                          std::size_t alignment) noexcept {
-        return refuses ? nullptr : reap::SystemPages::try_resize(data, size, new_size, alignment);
-    }
-};
 using OverPages = reap::Reap<StubbornPages>;
 
 /// Whether the first bytes of an object are what `fill` left there.
