@@ -1,7 +1,6 @@
 #include "attach/target.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -9,7 +8,6 @@
 #include <fstream>
 #include <map>
 #include <span>
-#include <sstream>
 #include <string_view>
 #include <unistd.h>
 
@@ -22,96 +20,48 @@
 namespace reap::native {
 namespace {
 
-struct Known {
-    const char *name;
-    reap_call call;
-    Size size;
-};
-
-constexpr std::array kKnown = {
-    Known{"malloc", REAP_CALL_MALLOC, Size::First},
-    Known{"calloc", REAP_CALL_CALLOC, Size::FirstTimesSecond},
-    Known{"realloc", REAP_CALL_REALLOC, Size::Second},
-    Known{"reallocarray", REAP_CALL_REALLOCARRAY, Size::SecondTimesThird},
-    Known{"posix_memalign", REAP_CALL_POSIX_MEMALIGN, Size::Third},
-    Known{"aligned_alloc", REAP_CALL_ALIGNED_ALLOC, Size::Second},
-    Known{"memalign", REAP_CALL_MEMALIGN, Size::Second},
-    Known{"valloc", REAP_CALL_VALLOC, Size::First},
-    Known{"pvalloc", REAP_CALL_PVALLOC, Size::First},
-    Known{"free", REAP_CALL_FREE, Size::None},
-    // jemalloc's own
-    Known{"mallocx", REAP_CALL_MALLOC, Size::First},
-    Known{"rallocx", REAP_CALL_REALLOC, Size::Second},
-    Known{"dallocx", REAP_CALL_FREE, Size::None},
-    Known{"sdallocx", REAP_CALL_FREE, Size::None},
-    // operator new and new[], plain, nothrow, aligned
-    Known{"_Znwm", REAP_CALL_NEW, Size::First},
-    Known{"_Znam", REAP_CALL_NEW, Size::First},
-    Known{"_ZnwmRKSt9nothrow_t", REAP_CALL_NEW, Size::First},
-    Known{"_ZnamRKSt9nothrow_t", REAP_CALL_NEW, Size::First},
-    Known{"_ZnwmSt11align_val_t", REAP_CALL_NEW, Size::First},
-    Known{"_ZnamSt11align_val_t", REAP_CALL_NEW, Size::First},
-    Known{"_ZnwmSt11align_val_tRKSt9nothrow_t", REAP_CALL_NEW, Size::First},
-    Known{"_ZnamSt11align_val_tRKSt9nothrow_t", REAP_CALL_NEW, Size::First},
-    Known{"_ZdlPv", REAP_CALL_DELETE, Size::None},
-    Known{"_ZdaPv", REAP_CALL_DELETE, Size::None},
-    Known{"_ZdlPvm", REAP_CALL_DELETE, Size::None},
-    Known{"_ZdaPvm", REAP_CALL_DELETE, Size::None},
-    Known{"_ZdlPvRKSt9nothrow_t", REAP_CALL_DELETE, Size::None},
-    Known{"_ZdaPvRKSt9nothrow_t", REAP_CALL_DELETE, Size::None},
-    Known{"_ZdlPvSt11align_val_t", REAP_CALL_DELETE, Size::None},
-    Known{"_ZdaPvSt11align_val_t", REAP_CALL_DELETE, Size::None},
-    Known{"_ZdlPvmSt11align_val_t", REAP_CALL_DELETE, Size::None},
-    Known{"_ZdaPvmSt11align_val_t", REAP_CALL_DELETE, Size::None},
-};
-
-// mimalloc's own, of which Rust calls the aligned ones alone. Those of other allocators with these names, as
-// zlib's zalloc, call malloc.
-constexpr std::array kMimalloc = {
-    Known{"malloc_small", REAP_CALL_MALLOC, Size::First},
-    Known{"mallocn", REAP_CALL_MALLOC, Size::FirstTimesSecond},
-    Known{"malloc_aligned", REAP_CALL_MEMALIGN, Size::First},
-    Known{"zalloc", REAP_CALL_CALLOC, Size::First},
-    Known{"zalloc_small", REAP_CALL_CALLOC, Size::First},
-    Known{"zalloc_aligned", REAP_CALL_CALLOC, Size::First},
-    Known{"calloc_aligned", REAP_CALL_CALLOC, Size::FirstTimesSecond},
-    Known{"realloc_aligned", REAP_CALL_REALLOC, Size::Second},
-    Known{"rezalloc", REAP_CALL_REALLOC, Size::Second},
-};
-
-constexpr std::array kTcmalloc = {
-    Known{"new", REAP_CALL_NEW, Size::First},         Known{"newarray", REAP_CALL_NEW, Size::First},
-    Known{"new_nothrow", REAP_CALL_NEW, Size::First}, Known{"newarray_nothrow", REAP_CALL_NEW, Size::First},
-    Known{"delete", REAP_CALL_DELETE, Size::None},    Known{"deletearray", REAP_CALL_DELETE, Size::None},
-};
-
-constexpr std::array kSnmalloc = {
-    Known{"rust_alloc", REAP_CALL_MEMALIGN, Size::Second},
-    Known{"rust_alloc_zeroed", REAP_CALL_CALLOC, Size::Second},
-    Known{"rust_dealloc", REAP_CALL_FREE, Size::None},
-};
-
-// Functions that an allocator has beside those of malloc, under the same prefix.
-std::span<const Known> further_of(const std::string &allocator) {
-    if (allocator == "mimalloc") return kMimalloc;
-    if (allocator == "tcmalloc") return kTcmalloc;
-    if (allocator == "snmalloc") return kSnmalloc;
-    return {};
-}
-
 std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
 
 // Of glibc. musl's is its C library, too.
 bool is_loader(const std::string &path) { return path.find("/ld-linux") != std::string::npos; }
 
-// The bytes from an offset in the file on, as many as are looked at of a function.
-std::vector<unsigned char> code_at(const std::string &path, uint64_t offset) {
-    std::vector<unsigned char> code(64);
+constexpr size_t kEntryBytes = 64; // enough to choose where in a function its probe stands
+constexpr size_t kMostCode = 4096; // of one function that is looked at
+
+// Bytes of a file from an offset on.
+std::vector<unsigned char> code_at(const std::string &path, uint64_t offset, size_t size) {
+    std::vector<unsigned char> code(size);
     code.resize(File(path).read_at(code.data(), code.size(), offset));
     return code;
 }
 
-bool same(const std::vector<FileMapping> &a, const std::vector<FileMapping> &b) {
+std::vector<unsigned char> code_of(const AllocatorFunction &function) {
+    return code_at(function.opened, function.offset,
+                   std::min<uint64_t>(function.end - function.begin, kMostCode));
+}
+
+// Those of `functions` that call this one, relative to where its probe stands.
+std::vector<AddressRange> callers_of(const AllocatorFunction &function,
+                                     const std::vector<AllocatorFunction> &functions, size_t skipped) {
+    std::vector<AddressRange> found;
+    for (const AllocatorFunction &other : functions) {
+        if (other.begin == function.begin || other.path != function.path) continue;
+        if (!calls(code_of(other), static_cast<int64_t>(function.begin - other.begin))) continue;
+        const uint64_t probe = function.begin + skipped;
+        found.push_back({other.begin - probe, other.end - probe});
+    }
+    return found;
+}
+
+enum class Kind : uint8_t { Allocates, Reallocates, Frees };
+
+Kind kind_of(const AllocatorFunction &function) {
+    if (function.size == Size::None) return Kind::Frees;
+    const bool resizes = function.call == REAP_CALL_REALLOC || function.call == REAP_CALL_REALLOCARRAY;
+    return resizes ? Kind::Reallocates : Kind::Allocates;
+}
+
+bool same_mappings(const std::vector<FileMapping> &a, const std::vector<FileMapping> &b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](const FileMapping &one, const FileMapping &other) {
                           return one.start == other.start && one.end == other.end && one.path == other.path;
@@ -127,7 +77,7 @@ Target::Target(pid_t process) : process_(process) {
 
 bool Target::update() {
     std::vector<FileMapping> now = read_mappings(process_);
-    if (now.empty() || same(now, mappings_)) return false;
+    if (now.empty() || same_mappings(now, mappings_)) return false;
     mappings_ = std::move(now);
     files_.clear();
     for (FileMapping &mapping : mappings_) {
@@ -208,9 +158,7 @@ const std::vector<OwnNames> &Target::own_names(const MappedFile &file) {
 
 void Target::add_functions(const MappedFile &file, const OwnNames &own,
                            std::vector<AllocatorFunction> &found) {
-    std::map<std::string, Known> wanted;
-    for (const Known &known : kKnown) wanted.emplace(own.prefix + known.name, known);
-    for (const Known &known : further_of(own.allocator)) wanted.emplace(own.prefix + known.name, known);
+    const std::map<std::string, KnownFunction> wanted = known_functions(own);
     std::vector<std::string> names;
     names.reserve(wanted.size());
     for (const auto &[name, known] : wanted) names.push_back(name);
@@ -218,7 +166,7 @@ void Target::add_functions(const MappedFile &file, const OwnNames &own,
     // it.
     const bool jumps = !symbols_.named(file.opened, {"gnu_get_libc_version", "__libc_setup_tls"}).empty();
     for (const auto &[name, range] : symbols_.named(file.opened, names)) {
-        const Known &known = wanted.at(name);
+        const KnownFunction &known = wanted.at(name);
         AllocatorFunction function;
         function.call = known.call;
         function.size = known.size;
@@ -236,15 +184,18 @@ void Target::add_functions(const MappedFile &file, const OwnNames &own,
     }
 }
 
-// Whether it does nothing but jump to another of them, which counts the call.
+// Whether another of them counts its calls, since it jumps there and does nothing else that allocates.
 bool Target::leads_to_another(const AllocatorFunction &function,
                               const std::vector<AllocatorFunction> &functions) {
-    const int64_t distance = jump_distance(code_at(function.opened, function.offset));
-    if (distance == 0) return false;
-    const uint64_t to = function.begin + static_cast<uint64_t>(distance);
-    return is_stub(code_at(function.opened, function.offset + static_cast<uint64_t>(distance))) ||
-           std::any_of(functions.begin(), functions.end(),
-                       [to](const AllocatorFunction &other) { return other.begin == to; });
+    const std::vector<unsigned char> code = code_of(function);
+    const int64_t distance = jump_distance(code);
+    if (distance != 0 &&
+        is_stub(code_at(function.opened, function.offset + static_cast<uint64_t>(distance), kEntryBytes)))
+        return true;
+    return std::any_of(functions.begin(), functions.end(), [&](const AllocatorFunction &other) {
+        const auto to = static_cast<int64_t>(other.begin - function.begin);
+        return to != 0 && (to == distance || (kind_of(other) == kind_of(function) && jumps(code, to)));
+    });
 }
 
 const MappedFile *Target::file_with(const std::string &function) {
@@ -288,9 +239,12 @@ std::vector<AllocatorFunction> Target::functions(std::string &provider, LinkedFi
     const std::vector<AllocatorFunction> all = found;
     std::erase_if(found,
                   [&all](const AllocatorFunction &function) { return leads_to_another(function, all); });
+    const std::vector<AllocatorFunction> counted = found;
     for (AllocatorFunction &function : found) {
         const bool arguments = function.size != Size::None && function.size != Size::First;
-        const ProbeSpot spot = cheapest_spot(code_at(function.opened, function.offset), arguments);
+        const ProbeSpot spot =
+            cheapest_spot(code_at(function.opened, function.offset, kEntryBytes), arguments);
+        function.callers = callers_of(function, counted, spot.skipped);
         function.offset += spot.skipped;
         function.emulated = spot.emulated;
     }

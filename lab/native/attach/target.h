@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attach/known_functions.h"
 #include "attach/process/linked.h"
 #include "attach/process/mappings.h"
 #include "reap_trace.h"
@@ -29,9 +30,6 @@ struct MappedFile {
     [[nodiscard]] bool has(uint64_t address) const noexcept { return address >= start && address < end; }
 };
 
-// The arguments that say how much a function allocates.
-enum class Size : uint8_t { First, Second, Third, FirstTimesSecond, SecondTimesThird, None };
-
 struct AllocatorFunction {
     reap_call call = REAP_CALL_MALLOC;
     Size size = Size::None; // None: it frees
@@ -41,7 +39,8 @@ struct AllocatorFunction {
     uint64_t offset = 0;    // in the file, of the instruction to probe
     uint64_t begin = 0;     // in the process
     uint64_t end = 0;
-    bool emulated = false; // the kernel emulates that instruction: the probe costs less
+    bool emulated = false;             // the kernel emulates that instruction: the probe costs less
+    std::vector<AddressRange> callers; // others of them that call it; see ProbeKind
 };
 
 class Target {

@@ -129,8 +129,9 @@ class Watch::Windows {
                     file =
                         std::make_unique<Descriptor>(::open(function.opened.c_str(), O_RDONLY | O_CLOEXEC));
                 if (file->get() < 0) throw AttachFailure("process", errno);
-                places.push_back(
-                    {file->get(), function.offset, {function.size != Size::None, function.skip_null}});
+                places.push_back({file->get(),
+                                  function.offset,
+                                  {function.size != Size::None, function.skip_null, function.callers}});
             }
             return places;
         }

@@ -54,6 +54,21 @@ TEST(Entry, WhatChangesTheStackOrTheArgumentsIsNotPassed) {
     }
 }
 
+TEST(Entry, ACallOfAnotherIsFound) {
+    const Code call = {0x53, 0x89, 0xf3, 0xe8, 0x10, 0, 0, 0, 0x5b, 0xc3}; // push; mov; call +0x10; pop; ret
+    EXPECT_TRUE(calls(call, 8 + 0x10));
+    EXPECT_FALSE(calls(call, 8 + 0x11));
+    EXPECT_FALSE(jumps(call, 8 + 0x10));
+    const Code backwards = {0x48, 0x89, 0xd7, 0xe9, 0xf0, 0xff, 0xff, 0xff}; // mov; jmp -0x10
+    EXPECT_TRUE(jumps(backwards, 8 - 0x10));
+    EXPECT_FALSE(calls(backwards, 8 - 0x10));
+    const Code branch = {0x85, 0xff, 0x0f, 0x84, 0x20, 0, 0, 0}; // test; je +0x20
+    EXPECT_TRUE(jumps(branch, 8 + 0x20));
+    for (size_t length = 0; length < call.size() - 2; ++length) {
+        EXPECT_FALSE(calls(std::span(call).first(length), 8 + 0x10));
+    }
+}
+
 TEST(Entry, CodeThatEndsEarlyIsLeftAlone) {
     const Code code = {0x48, 0x81, 0xff, 0, 0x10, 0, 0, 0x0f, 0x87};
     for (size_t length = 0; length < code.size(); ++length) {

@@ -56,7 +56,11 @@ def test_code_whose_first_page_has_the_end_of_another_segment(tmp_path):
 
 @pytest.mark.parametrize("flags", [(), ("-static",)])
 def test_programs_for_musl(tmp_path, flags):
-    check(*via(tmp_path, target("attached.c", *flags, compiler="musl-gcc"), *ROUNDS))
+    done, seen = via(tmp_path, target("attached.c", *flags, compiler="musl-gcc"), *ROUNDS)
+    check(done, seen)
+    # Its calloc calls malloc, and its realloc both malloc and free.
+    assert seen.calls["malloc"] == pytest.approx(3 * seen.calls["calloc"], rel=0.2)
+    assert seen.calls["free"] == pytest.approx(5 * seen.calls["calloc"], rel=0.2)
 
 
 def test_the_loader_of_musl_is_its_c_library(tmp_path):
@@ -252,6 +256,30 @@ ARROW = (
     .replace("int main", "__attribute__((used)) int je_arrow_mallctl(void) { return 0; }\n    int main")
 )
 """A jemalloc is known by what stands beside its malloc, whatever prefix it was built with."""
+
+
+MIMALLOC_NEW = """
+    #include <unistd.h>
+    static char heap[1 << 16];
+    static size_t used;
+    __attribute__((noinline)) void *mi_malloc(size_t size) { return heap + (used += size) % (1 << 15); }
+    __attribute__((noinline)) void *mi_new(size_t size) { return heap + (used += size) % (1 << 15); }
+    __attribute__((noinline)) void *mi_new_nothrow(size_t size) { return (char *)mi_malloc(size) + 1; }
+    __attribute__((noinline)) char *take(void) { return (char *)mi_new(24) + 1; }
+    __attribute__((noinline)) char *take_wrapped(void) { return (char *)mi_new_nothrow(24) + 1; }
+    int main(void) {
+        for (int i = 0; i < 1000; i++) { *take() = 1; *take_wrapped() = 1; usleep(200); }
+        return 0;
+    }"""
+"""As mimalloc-new-delete.h calls it; a wrapper around another of its functions counts once."""
+
+
+def test_the_operators_of_a_mimalloc_that_is_linked_in(tmp_path):
+    command = ["gcc", "-x", "c", "-g", "-O1", "-w", "-", "-o", OUT]
+    _, seen = via(tmp_path, compiled("linked-mimalloc-new", command, text=MIMALLOC_NEW))
+    assert {"take", "take_wrapped"} <= {site.function for site in seen.sites}
+    assert seen.calls["operator new"] > 10
+    assert "malloc" not in seen.calls
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,14 @@ size_t harmless_length(std::span<const unsigned char> code, bool arguments) {
     return at + (form.operands ? operand_bytes(code.subspan(at)) : 0) + form.immediate;
 }
 
+// Whether the operand of a direct call or jump leads to an address at this distance from the first byte.
+bool leads(std::span<const unsigned char> code, size_t operand, int64_t distance) {
+    int32_t relative = 0;
+    if (operand + sizeof relative > code.size()) return false;
+    std::memcpy(&relative, code.data() + operand, sizeof relative);
+    return static_cast<int64_t>(operand + sizeof relative) + relative == distance;
+}
+
 } // namespace
 
 ProbeSpot cheapest_spot(std::span<const unsigned char> code, bool arguments) {
@@ -124,6 +132,22 @@ int64_t jump_distance(std::span<const unsigned char> code) {
     int32_t distance = 0;
     std::memcpy(&distance, code.data() + at + 1, sizeof distance);
     return static_cast<int64_t>(at) + 5 + distance;
+}
+
+bool calls(std::span<const unsigned char> code, int64_t distance) {
+    for (size_t at = 0; at < code.size(); ++at) {
+        if (code[at] == 0xe8 && leads(code, at + 1, distance)) return true;
+    }
+    return false;
+}
+
+bool jumps(std::span<const unsigned char> code, int64_t distance) {
+    for (size_t at = 0; at < code.size(); ++at) {
+        if (code[at] == 0xe9 && leads(code, at + 1, distance)) return true;
+        const bool conditional = code[at] == 0x0f && at + 1 < code.size() && (code[at + 1] & 0xf0) == 0x80;
+        if (conditional && leads(code, at + 2, distance)) return true;
+    }
+    return false;
 }
 
 bool is_stub(std::span<const unsigned char> code) {

@@ -20,6 +20,11 @@ ProbeSpot cheapest_spot(std::span<const unsigned char> code, bool arguments);
 // Of a function that is a jump alone: how far the target lies from its entry; 0 for others.
 int64_t jump_distance(std::span<const unsigned char> code);
 
+// Whether these bytes have a direct call of (jump to) an address at this distance from their first. Others
+// that only look like it would need the same four bytes of the distance.
+bool calls(std::span<const unsigned char> code, int64_t distance);
+bool jumps(std::span<const unsigned char> code, int64_t distance);
+
 // Whether this is a stub that jumps through the table of the dynamic linker.
 bool is_stub(std::span<const unsigned char> code);
 

@@ -28,6 +28,30 @@ void put_begin(Assembler &out, int state) {
     out.map(kShared, state, true);
 }
 
+// Goes to `end` where the call comes from one of these pieces of code. The return address is on top of the
+// stack: a probe stands where the function has not changed the stack pointer.
+void put_caller_check(Assembler &out, const std::vector<AddressRange> &callers, Assembler::Label &end) {
+    constexpr int32_t below = -static_cast<int32_t>(sizeof(uint64_t));
+    Assembler::Label unknown;
+    out.move(BPF_REG_1, BPF_REG_10);
+    out.plus(BPF_REG_1, below);
+    out.set(BPF_REG_2, sizeof(uint64_t));
+    out.load(BPF_REG_3, kContext, offsetof(pt_regs, rsp));
+    out.call(BPF_FUNC_probe_read_user);
+    out.jump_if(BPF_JNE, BPF_REG_0, unknown);
+    out.load(BPF_REG_2, BPF_REG_10, static_cast<size_t>(below));
+    out.load(BPF_REG_1, kContext, offsetof(pt_regs, rip));
+    out.operate(BPF_SUB, BPF_REG_2, BPF_REG_1);
+    for (const AddressRange &caller : callers) {
+        out.move(BPF_REG_1, BPF_REG_2);
+        out.constant(BPF_REG_3, caller.begin);
+        out.operate(BPF_SUB, BPF_REG_1, BPF_REG_3);
+        out.constant(BPF_REG_3, caller.end - caller.begin);
+        out.jump_if_pair(BPF_JLT, BPF_REG_1, BPF_REG_3, end);
+    }
+    out.here(unknown);
+}
+
 } // namespace
 
 std::vector<bpf_insn> assemble_sampling(int state, int ring, const PythonPlaces *python) {
@@ -86,7 +110,7 @@ std::vector<bpf_insn> assemble_sampling(int state, int ring, const PythonPlaces 
     return out.take();
 }
 
-std::vector<bpf_insn> assemble_probe(uint32_t probe, ProbeKind kind, int state, int sampling) {
+std::vector<bpf_insn> assemble_probe(uint32_t probe, const ProbeKind &kind, int state, int sampling) {
     Assembler out;
     Assembler::Label end;
     put_begin(out, state);
@@ -97,6 +121,7 @@ std::vector<bpf_insn> assemble_probe(uint32_t probe, ProbeKind kind, int state, 
         out.load(BPF_REG_1, kContext, offsetof(pt_regs, rdi));
         out.jump_if(BPF_JEQ, BPF_REG_1, end);
     }
+    if (!kind.callers.empty()) put_caller_check(out, kind.callers, end);
     out.increment(kShared, offsetof(ProbeState, calls) + probe * sizeof(uint64_t));
     if (kind.sampled) {
         out.move(BPF_REG_1, kContext);

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "attach/python/places.h"
+#include "symbols/symbols.h"
 
 namespace reap::native {
 
-inline constexpr size_t kMostProbes = 48;
+inline constexpr size_t kMostProbes = 120;
 inline constexpr uint32_t kUprobeMulti = 48; // BPF_TRACE_UPROBE_MULTI, which older headers lack
 inline constexpr uint32_t kStackChunk = 512;
 inline constexpr uint32_t kStackChunks = 32;
@@ -62,11 +63,14 @@ inline constexpr size_t kPlainSample = offsetof(ProbeSample, python_call);
 struct ProbeKind {
     bool sampled = true;    // else calls are counted alone
     bool skip_null = false; // calls whose first argument is null are not counted
+    // Neither are calls from these pieces of code, each from the instruction with the probe on (one below it
+    // is 0 less the distance): functions that are counted themselves.
+    std::vector<AddressRange> callers;
 };
 
 // The program of the probe with this number. `state` and `sampling` are descriptors of the maps; the second
 // has the program that samples.
-std::vector<bpf_insn> assemble_probe(uint32_t probe, ProbeKind kind, int state, int sampling);
+std::vector<bpf_insn> assemble_probe(uint32_t probe, const ProbeKind &kind, int state, int sampling);
 
 // The program that samples a call that was counted, or does not. One for all probes: where a probe is set
 // says the instruction pointer. `python`: samples have the frames of this interpreter; null: they end after

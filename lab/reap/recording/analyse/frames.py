@@ -8,8 +8,9 @@ Frame = tuple[str, int, str, str, int, bool]
 
 _WRAPPER = re.compile(
     r"""
-    (m|c|re|z|x|v|k|s|f)?alloc(ate|ator|ation|0|_n|_array|_zeroed|z|s)?\d*$   # malloc, xrealloc, g_malloc0
+    (m|c|re|z|x|v|k|s|f)?alloc(ate|ator|ation|0|_n|_array|_zeroed|z|s|x)?\d*$   # malloc, xrealloc, g_malloc0
     | (^|::)(re)?allocateheap$ | (^|::)alloc\w*withretry$  # the JVM's, V8's
+    | ^mi_(heap_)?\w*(alloc|new)(_\w+|n|f|arr\w*)?$  # mimalloc's
     | memalign\d*$ | strn?dup\d*$ | ^operator\ new | ^_Zn[wa] | ^PyDataMem_
     """,
     re.IGNORECASE | re.VERBOSE,
