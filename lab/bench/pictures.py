@@ -50,10 +50,10 @@ LEVELS = [
 ]
 CHECK = ["check", "--max-peak", "8MB", "--max-allocations", "100k", "--html", "check.html"]
 """Exceeds a limit."""
-SOAK = [
-    "soak",
+GROWTH = [
+    "rss",
     *("--server", 'redis-server --port {port} --save ""', "--ready", "tcp"),
-    *("--load", "redis-benchmark -p {port} -q -t lpush -n 10000", "--hours", "0.1", "--html", "soak.html"),
+    *("--load", "redis-benchmark -p {port} -q -t lpush -n 10000", "--hours", "0.1", "--html", "growth.html"),
 ]
 SWEEP = """
 allocators = ["glibc", "jemalloc", "mimalloc", "tcmalloc"]
@@ -103,7 +103,7 @@ PICTURES = {
     "remedies": Picture(
         ["rss", "--try", "--html", "tried.html"], ["perl", "-e", PERL_HELD], "tried.html", 760, at="p.key"
     ),
-    "soak": Picture(SOAK, [], "soak.html", 900),
+    "growth": Picture(GROWTH, [], "growth.html", 900),
     "drag": Picture(["drag", "--html", "drag.html"], ["perl", "-e", PERL_DRAGS], "drag.html", 1000),
     "tune": Picture(["tune", "--html", "tune.html"], SERVER, "tune.html", 880, stdin=True),
     "levels": Picture(LEVELS, ["perl", "-e", PERL_HASH], "levels.html", 760, top=680),

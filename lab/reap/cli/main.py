@@ -42,7 +42,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Memory that stays, or grows": {
         "rss": ("reap.rss.command", "Show what resident memory consists of, and what returns it."),
-        "soak": ("reap.soak.command", "Find out whether memory grows over hours, and which part."),
         "drag": ("reap.drag.command", "Measure what it holds after its last use (drag)."),
     },
     "This machine, and servers": {

@@ -74,8 +74,8 @@ VERSIONS = {
     "drag-sample": 1,
     "fleet": 1,
     "fragment": 1,
+    "growth": 1,
     "rss": 1,
-    "soak": 1,
     "sweep": 1,
 }
 """Of the schemas of what is no report. Raised when a field changes its meaning or goes."""

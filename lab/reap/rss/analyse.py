@@ -88,7 +88,7 @@ def _pin(walk: Walk | None) -> Pin | None:
 def growth(moments: Sequence[Taken]) -> dict[str, Estimate]:
     """By part, how fast it grows in bytes a second, with its 95 % CI, the fastest first.
 
-    The least-squares slope of the second half (`recording.analyse.trend`, as `reap soak` has it) of those
+    The least-squares slope of the second half (`recording.analyse.trend`, as `growth` has it) of those
     parts that rose steadily until the end. Nothing of a few moments.
     """
     half = (moments[-1].seconds - moments[0].seconds) / 2

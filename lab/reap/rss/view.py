@@ -48,13 +48,13 @@ class Owners(Record):
     """What they add up to."""
     seconds: list[float]
     owners: list[Owned]
-    settled: int
-    half: float
-    """When the time begins of which memory is settled."""
     most: int
     """The top of the scale."""
     longest: float
     """The end of the scale of time."""
+    settled: int | None = None
+    half: float = 0.0
+    """When the time begins of which memory is settled."""
     trim: Trim | None = None
 
 

@@ -21,7 +21,7 @@ VERBS = {
     "compare": ["compare", "-n", "2", "-a", GOOD, "--json", "-", "--", BUSY],
     "run": ["run", "-n", "2", "-a", GOOD, "--json", "-", "--html", "page.html", "--", BUSY],
     "wall": ["wall", "--no-try", "--json", "-", "--html", "page.html", "--", BUSY],
-    "soak": ["soak", "--pid", str(os.getpid()), "--hours", "1e-4", "--json", "-"],
+    "growth": ["rss", "--pid", str(os.getpid()), "--hours", "1e-4", "--json", "-"],
 }
 """Those whose standard output is their own."""
 

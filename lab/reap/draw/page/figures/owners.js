@@ -55,7 +55,8 @@
       { coord: [half, settled], name: `settled: ${format.bytes(settled)}` },
       { coord: [seconds.at(-1), settled] },
     ];
-    option.series.push(across(colours, [level, ...trims(colours, trim, seconds.at(-1))]));
+    const levels = settled === null ? [] : [level];
+    option.series.push(across(colours, [...levels, ...trims(colours, trim, seconds.at(-1))]));
     return {
       height,
       option,

@@ -7,8 +7,8 @@ level of its own for each start.
 from collections.abc import Iterable, Sequence
 
 from reap.recording.analyse.trend import WARM_UP, blocks, mean, settled, slope
+from reap.rss.growth.records import GROUPS, Growth, Snapshot, Trend
 from reap.rss.records import Residence
-from reap.soak.records import GROUPS, Snapshot, Soak, Trend
 
 BLOCKS = 24
 """Of all starts together."""
@@ -33,11 +33,11 @@ def long(of: Sequence[Sequence[Snapshot]]) -> float:
     return sum(each[-1].seconds - each[0].seconds for each in of)
 
 
-def summary(of: Sequence[Sequence[Snapshot]], last: Residence | None, available: int) -> Soak:
+def summary(of: Sequence[Sequence[Snapshot]], last: Residence | None, available: int) -> Growth:
     """Results of all starts, at least one. `last` was seen of the last one; None: nothing new was."""
     found = trends(of)
     resident = found.pop("resident", None)
-    return Soak(
+    return Growth(
         command=last.command if last else [f"process {of[-1][0].pid}"],
         starts=len(of),
         seconds=long(of),

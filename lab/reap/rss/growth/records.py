@@ -1,4 +1,4 @@
-"""Results of a soak. Sizes in bytes, times in seconds, rates in bytes an hour."""
+"""Growth of memory over hours. Sizes in bytes, times in seconds, rates in bytes an hour."""
 
 from reap.base.records import Estimate, Record
 
@@ -55,12 +55,12 @@ class Trend(Record):
     """Mean of the last block."""
 
 
-class Soak(Record):
-    """All of a soak, over all of its starts."""
+class Growth(Record):
+    """Growth of a process's memory, over all of its starts."""
 
     command: list[str]
     starts: int
-    """Processes that were observed one after another: a soak that goes on observes a new one."""
+    """Processes that were observed one after another: a resumed watch observes a new one."""
     seconds: float
     """All of them together, warm-ups included."""
     warm_up: float

@@ -5,11 +5,11 @@ import math
 import msgspec
 import numpy as np
 import pytest
-from lab.bench.soak_coverage import held
+from lab.bench.rss.growth_coverage import held
 
 from reap.base.records import Estimate
-from reap.soak import analyse, judge
-from reap.soak.records import GROUPS, Snapshot, Soak, Trend
+from reap.rss.growth import analyse, judge
+from reap.rss.growth.records import GROUPS, Growth, Snapshot, Trend
 
 MB = 1 << 20
 HOUR = 3600
@@ -28,9 +28,9 @@ def trend_of(levels, **options):
 
 @pytest.mark.parametrize("alike", [0, 0.9, 0.98, 0.995])
 def test_the_interval_holds_the_true_trend(alike):
-    """In 95 of 100 soaks; less 3 where snapshots resemble those of minutes before."""
-    soaks = 400
-    assert held(alike, soaks, 1200) > 0.95 - 3 * math.sqrt(0.05 * 0.95 / soaks) - 0.01
+    """In 95 of 100 watches; less 3 where snapshots resemble those of minutes before."""
+    watches = 400
+    assert held(alike, watches, 1200) > 0.95 - 3 * math.sqrt(0.05 * 0.95 / watches) - 0.01
 
 
 def test_a_cache_that_fills_and_empties_does_not_grow():
@@ -78,7 +78,7 @@ def test_too_few_snapshots_give_no_trend(count):
 
 
 def of(resident, available=0, asked=True, **parts):
-    """A soak of an hour with these growths an hour: (value, half of the interval)."""
+    """Growth over an hour with these growths an hour: (value, half of the interval)."""
 
     def trend(growth, last=100 * MB):
         value, half = growth
@@ -86,7 +86,7 @@ def of(resident, available=0, asked=True, **parts):
             per_hour=Estimate(value=value, low=value - half, high=value + half), first=last, last=last
         )
 
-    return Soak(
+    return Growth(
         command=["server"],
         starts=1,
         seconds=3600,
@@ -100,7 +100,7 @@ def of(resident, available=0, asked=True, **parts):
 
 
 @pytest.mark.parametrize(
-    ("soak", "standing", "cause", "said"),
+    ("growth", "standing", "cause", "said"),
     [
         (of((3 * MB, MB), live=(3 * MB, MB)), "grows", "live", "the program keeps what it allocates"),
         (
@@ -123,8 +123,8 @@ def of(resident, available=0, asked=True, **parts):
         (of(None), "inconclusive", "", "are too few"),
     ],
 )
-def test_the_verdict_names_what_grows(soak, standing, cause, said):
-    verdict = judge.judge(soak)
+def test_the_verdict_names_what_grows(growth, standing, cause, said):
+    verdict = judge.judge(growth)
     assert (verdict.standing, verdict.cause) == (standing, cause)
     assert said in " ".join(verdict.sentences)
     assert (verdict.more_hours > 0) == (standing == "inconclusive")

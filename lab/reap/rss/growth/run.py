@@ -9,9 +9,9 @@ from typing import TextIO
 
 from reap.base.errors import ReapError
 from reap.rss import run as residence
-from reap.soak.records import GROUPS, Snapshot
+from reap.rss.growth.records import GROUPS, Snapshot
 
-_HINT = "name one that reap soak wrote"
+_HINT = "name one that reap rss wrote"
 
 
 @contextlib.contextmanager

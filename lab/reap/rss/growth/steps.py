@@ -1,4 +1,4 @@
-"""Steps of `reap soak`: the observing, the answer, its files and the next command."""
+"""Steps of `reap rss --hours`: the observing, the answer, its files and the next command."""
 
 import sys
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from reap.launch.host import machine, memory
 from reap.rss import run as residence
 from reap.rss import steps as rss
 from reap.rss import watch
+from reap.rss.growth import analyse, terminal
+from reap.rss.growth import page as pages
+from reap.rss.growth import run as files
+from reap.rss.growth.judge import GrowthVerdict, judge
+from reap.rss.growth.records import Snapshot
 from reap.rss.records import Residence
 from reap.server import words as server_words
 from reap.server.ready import free_ports
 from reap.server.records import PORT, Server
-from reap.soak import analyse, terminal
-from reap.soak import page as pages
-from reap.soak import run as soaking
-from reap.soak.judge import SoakVerdict, judge
-from reap.soak.records import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,18 +43,18 @@ class Asked:
     force: bool
 
 
-def soak(asked: Asked) -> int:
+def watch_growth(asked: Asked) -> int:
     """Observes, prints and writes the answer. Throws ReapError; what was seen until then is told first."""
     _require(asked)
     path = asked.resume or asked.output or _new_file(asked)
-    of = analyse.starts(soaking.snapshots(path)) if asked.resume else []
+    of = analyse.starts(files.snapshots(path)) if asked.resume else []
     left = asked.hours * 3600 - analyse.long(of)
     seen: Residence | None = None
     failure: ReapError | None = None
     if left > 0:
-        with soaking.rows(path, resume=bool(asked.resume), force=asked.force) as file:
+        with files.rows(path, resume=bool(asked.resume), force=asked.force) as file:
             seen, failure = _observed(asked, left, file)
-        of = analyse.starts(soaking.snapshots(path)) if path.exists() else []
+        of = analyse.starts(files.snapshots(path)) if path.exists() else []
     if of:
         _answer(asked, path, of, seen)
     if failure is not None:
@@ -63,10 +63,10 @@ def soak(asked: Asked) -> int:
 
 
 def _require(asked: Asked) -> None:
-    if (asked.pid is None) == (asked.server is None):
+    if (asked.pid is None) == (asked.server is None) or (asked.command and asked.server is None):
         raise ReapError(
             "give either a process or a server",
-            "reap soak --pid N, or reap soak --server CMD --ready tcp --load CMD",
+            "reap rss --hours H --pid N, or --server CMD --ready tcp --load CMD",
             ExitCode.USAGE,
         )
     if asked.resume is not None and asked.output is not None:
@@ -81,7 +81,7 @@ def _require(asked: Asked) -> None:
 
 def _new_file(asked: Asked) -> Path:
     name = f"pid{asked.pid}" if asked.pid is not None else reporting.name_of(list(asked.command))
-    return unused(f"soak-{name}", ".csv")
+    return unused(f"rss-{name}", ".csv")
 
 
 def _observed(asked: Asked, seconds: float, file: TextIO) -> tuple[Residence | None, ReapError | None]:
@@ -108,7 +108,8 @@ def _answer(asked: Asked, path: Path, of: Sequence[Sequence[Snapshot]], seen: Re
         page = pages.page(found, verdict, of, ["reap", *sys.argv[1:]], machine.describe())
         write_safely(asked.html_file, page.encode(), force=asked.force)
     if asked.json_file is not None:
-        reporting.write_plain(asked.json_file, "soak", {"soak": found, "verdict": verdict}, force=asked.force)
+        results = {"growth": found, "verdict": verdict}
+        reporting.write_plain(asked.json_file, "growth", results, force=asked.force)
     terminal.render(reporting.console(asked.json_file, asked.html_file), found, verdict)
     if asked.html_file is not None:
         reporting.say_written("the report", asked.html_file)
@@ -116,12 +117,12 @@ def _answer(asked: Asked, path: Path, of: Sequence[Sequence[Snapshot]], seen: Re
     reporting.say_next(_next(asked, path, verdict))
 
 
-def _next(asked: Asked, path: Path, verdict: SoakVerdict) -> list[str]:
+def _next(asked: Asked, path: Path, verdict: GrowthVerdict) -> list[str]:
     server = server_words.options(asked.server, asked.command) if asked.server else []
     again = server or ["--pid", str(asked.pid)]
     if verdict.standing == "inconclusive":
         hours = f"{asked.hours + verdict.more_hours:.2g}"
-        return ["reap", "soak", *again, "--hours", hours, "--resume", str(path)]
+        return ["reap", "rss", *again, "--hours", hours, "--resume", str(path)]
     if not server:
         return ["reap", "record" if verdict.standing == "grows" else "rss", *again]
     if verdict.cause == "live":  # who allocates it

@@ -1,1 +1,0 @@
-"""A soak: whether the memory of a process grows over hours, and which part of it."""
