@@ -2,10 +2,10 @@
 
 .venv/bin/python lab/bench/compare/gains.py [--pairs 5] [--scale 1] [--only NAME,...] [--keep]
 
-Runs the arms interleaved, each paired with the baseline of its turn. Ends with a table (docs/accuracy.md has a
-part of it): the change of CPU time, or of elapsed time where threads wait, in the median of the pairs. `--keep`
-writes the lowest, middle and highest to measured.toml beside the cases. The exit code is 1 if a program's
-output or `gain` is not as its truth says.
+Runs the arms interleaved, each paired with the baseline of its turn. Ends with a table, a part of which is in
+docs/accuracy.md: the change of CPU time, or of elapsed time where threads wait, in the median of the pairs.
+`--keep` writes the lowest, middle and highest to measured.toml beside the cases. The exit code is 1 if a
+program's output or `gain` is not as its truth says.
 """
 
 import argparse
