@@ -21,8 +21,16 @@ def here(conclusion: Conclusion) -> str:
     """How it stands, and the figures that say so."""
     if not conclusion.findings:
         return "not measured"
-    beside = f" {conclusion.beside.words}" if conclusion.beside else ""
-    return f"**{conclusion.standing}**. {figures(conclusion.findings)}{beside}"
+    return f"**{conclusion.standing}**. {figures(conclusion.findings)}{_beside(conclusion)}"
+
+
+def _beside(conclusion: Conclusion) -> str:
+    """How it would stand with the programs that do not count, in short."""
+    beside = conclusion.beside
+    if beside is None:
+        return ""
+    counts = beside.answer.partition(". ")[0]
+    return f" With {', '.join(beside.workloads)}: {beside.standing} ({counts})."
 
 
 def row(cells: Sequence[str]) -> str:
