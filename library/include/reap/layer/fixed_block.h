@@ -227,7 +227,7 @@ class FixedBlock {
         Slab *older = nullptr; // of the first slab of a chunk: the chunk before this one
         std::size_t size = 0;  // of the first slab of a chunk: all of the chunk
         struct NoSecret {
-            static void set(Slab & /*slab*/, const void * /*home*/) noexcept {}
+            static void set(const Slab & /*slab*/, const void * /*home*/) noexcept {}
             static void clear() noexcept {}
         };
         struct WithSecret {
@@ -237,7 +237,7 @@ class FixedBlock {
                 };
                 return turned(slab, 0) ^ turned(slab->owner, 16) ^ turned(home, 32) ^ Secret::of_process();
             }
-            static void set(Slab &slab, const void *home) noexcept { slab.seal.word = word_for(&slab, home); }
+            void set(const Slab &slab, const void *home) noexcept { word = word_for(&slab, home); }
             void clear() noexcept { word = 0; }
             std::uint64_t word = 0;
         };

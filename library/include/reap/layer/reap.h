@@ -290,8 +290,9 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     /// The same at the usual alignment, if there is a free object of exactly this size; otherwise null, which
     /// does not imply exhaustion: try_allocate() may succeed. For callers that usually find one, as where
     /// there are runs.
-    [[nodiscard, gnu::always_inline]] void *try_allocate_from_bin(std::size_t size) noexcept {
-        static_assert(unit == 16, "where sizes are one more than the last of the code before");
+    [[nodiscard, gnu::always_inline]] void *try_allocate_from_bin(std::size_t size) noexcept
+        requires(unit == 16) // there sizes are one more than the last of the code before
+    {
         const std::size_t over = size - Shadow::first_of_second;
         if (checked || over > Shadow::largest_small - Shadow::first_of_second || reuse_ == nullptr)
             return nullptr;
@@ -336,8 +337,10 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     /// The same for an object known not to be large: not null, and allocated with a size and an alignment
     /// that together are at most largest_small. It always goes to its bin, where try_allocate_from_bin()
     /// finds it, even if it is the last one before untouched memory.
-    void deallocate_small(void *object) noexcept {
-        if constexpr (checked || hardened || told) {
+    void deallocate_small(void *object) noexcept
+        requires(S == Sizes::kept)
+    {
+        if constexpr (checked || hardened) {
             deallocate(object);
         } else {
             pool_.came_back(object);
@@ -807,9 +810,12 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     }
     struct Copy {};
     Reap(const Reap &other, Copy /*tag*/) noexcept
+        requires std::copy_constructible<Chunks>
         : ReapState(other), options_(other.options_), chunks_(other.chunks_), pool_(Silent()) {}
     union Detached {
-        explicit Detached(const Reap &other) noexcept : reap(other, Copy{}) {}
+        explicit Detached(const Reap &other) noexcept
+            requires std::copy_constructible<Chunks>
+            : reap(other, Copy{}) {}
         Detached(const Detached &) = delete;
         Detached &operator=(const Detached &) = delete;
         ~Detached() {}
@@ -911,7 +917,8 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     }
     template <Failure F>
     [[gnu::noinline]] void *reallocate_slow(void *object, std::size_t size, std::size_t alignment);
-    void *resize_large(void *object, std::size_t size, std::size_t alignment) noexcept;
+    void *resize_large(void *object, std::size_t size, std::size_t alignment) noexcept
+        requires ResizingSource<Chunks>;
     static std::size_t size_of_block(const void *block) noexcept {
         const std::size_t small = Shadow::offset_of(block) == 0 ? 0 : Shadow::size_of(block);
         return small != 0 ? small : header_of(const_cast<void *>(block))->size;

@@ -81,7 +81,9 @@ void *Reap<Upstream, Granule, Window, S>::reallocate_slow(void *object, std::siz
 /// which may avoid a copy. Returns null, with nothing done, if that is impossible.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 void *Reap<Upstream, Granule, Window, S>::resize_large(void *object, std::size_t size,
-                                                       std::size_t alignment) noexcept {
+                                                       std::size_t alignment) noexcept
+    requires ResizingSource<Chunks>
+{
     if (Shadow::offset_of(object) != 0 && Shadow::size_of(object) != 0) return nullptr;
     Large *const large = header_of(object);
     if (size <= largest_in_chunk() || alignment > unit || !is_possible(size, large->alignment, large->lead))
