@@ -1,13 +1,13 @@
 """A full study in parts: runs are kept as JSON lines, and results are published once it is whole.
 
-    .venv/bin/python studies/bench/full.py STUDY [--seconds S] [--local N] [--rounds N] [--results FOLDER]
+    .venv/bin/python studies/bench/full.py STUDY [--seconds S] [--on WHERE] [--rounds N] [--results FOLDER]
 
 Begins `reap study STUDY --full` in FOLDER/STUDY/runs (reap-results/STUDY/runs), or resumes what is there, and
 stops it after S seconds, as Ctrl-C does at any time. Run it again and again, on the same machine with the
 same programs; a reap of another commit may go on. FOLDER/STUDY/parts.jsonl says of each part which commit
 made it and how busy the machine was. When the study is whole, its page, JSON, CSV and drawings go to
 FOLDER/STUDY, and its runs are removed. Studies with rounds on several cores run N experiments at a time
-(--local), and at most so many rounds (--rounds).
+(--on), and at most so many rounds (--rounds).
 
 Exits with 0 where the study is whole, 130 where it was stopped, and else as reap does. Nothing is committed:
 keep.py writes what the repository keeps, and `setup/release build --results` attaches the rest to a release.
@@ -73,7 +73,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("study")
     parser.add_argument("--seconds", type=float)
-    parser.add_argument("--local", type=int)
+    parser.add_argument("--on")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--results", type=Path, default=Path("reap-results"))
     parser.add_argument("--reap", default=str(REAP))
@@ -82,7 +82,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     folder = (asked.results / asked.study).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    given = {"--local": asked.local, "--rounds": asked.rounds}
+    given = {"--on": asked.on, "--rounds": asked.rounds}
     more = [word for option, value in given.items() if value for word in (option, str(value))]
     note(folder, begins=asked.commit)
     status = conduct(asked.reap, asked.study, folder / "runs", asked.seconds, more)

@@ -41,8 +41,8 @@ def sweep(**given: Any) -> int:  # noqa: ANN401 - click's; Asked takes it
 
     \b
         reap sweep plan.toml
-        reap sweep plan.toml --ssh alpha,beta,gamma --html sweep.html
-        reap sweep --resume reap-runs/sweep-plan-20260101-120000 --scheduler tcp://alpha:8786
+        reap sweep plan.toml --on ssh:alpha,beta,gamma --html sweep.html
+        reap sweep --resume reap-runs/sweep-plan-20260101-120000 --on tcp://alpha:8786
     """  # noqa: D301 - click wants the character itself
     from reap.sweep import steps
 

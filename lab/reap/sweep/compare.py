@@ -22,14 +22,14 @@ _TAKEN = {
 
 def _compare(**given: Any) -> int:  # noqa: ANN401 - click's; that command says their types
     where = Places.taken(given)
-    if where.chosen:
+    if where.on:
         return _elsewhere(where, given)
     assert here.compare.callback is not None  # noqa: S101 - a mistake of ours
     return int(here.compare.callback(**given))
 
 
 def _command() -> click.Command:
-    """Command `reap compare`, with the options of `places` before its last, the command that is measured."""
+    """Command `reap compare`, with the option of `places` before its last, the command that is measured."""
     made = copy.copy(here.compare)
     holder = click.command()(places.options(lambda: None))
     made.params = [*here.compare.params[:-1], *holder.params, here.compare.params[-1]]
@@ -39,9 +39,9 @@ def _command() -> click.Command:
 
 
 _HELP = """\
-With --local, --ssh, --slurm, --pbs, --lsf or --scheduler the rounds run on other machines (see `reap sweep`):
-CMD and the files that it names below the current folder are copied there, and the results are those of a
-sweep of one program."""
+With --on the rounds run on other machines, or on several cores of this one (see `reap sweep`): CMD and the
+files that it names below the current folder are copied there, and the results are those of a sweep of one
+program."""
 
 compare = _command()
 
@@ -53,7 +53,7 @@ def _elsewhere(where: Places, given: dict[str, Any]) -> int:
     from reap.sweep import plan, steps
     from reap.sweep.records import Plan, Program
 
-    _require_fitting(where.chosen[0])
+    _require_fitting("--on")
     command = list(given["command"])
     if not command:
         raise ReapError("there is no command to compare", "put it after --", ExitCode.USAGE)

@@ -1,94 +1,95 @@
-"""Places where rounds run: the options that name one, and its pool."""
+"""Places where rounds run: the option that names one, and its pool."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import click
 
-from reap.base.errors import ExitCode, ReapError
 from reap.commandline.experiments import decorated_by
 
-_COUNT = click.IntRange(min=1)
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
+_COUNTED = ("local", "slurm", "pbs", "lsf")
+_ADDRESSES = ("tcp", "tls", "ws", "wss", "ucx")
+"""Schemes of a scheduler's address."""
+_FORMS = "local:N, ssh:HOST,HOST, slurm:N, pbs:N, lsf:N, or the address of a Dask scheduler (tcp://HOST:PORT)"
+
+
+class _Place(click.ParamType[str]):
+    name = "where"
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        """The words as they are, once they name a place."""
+        kind, _, rest = value.partition(":")
+        counted = kind in _COUNTED and rest.isascii() and rest.isdigit() and int(rest) > 0
+        named = kind in ("ssh", *_ADDRESSES) and any(each.strip(" /") for each in rest.split(","))
+        if not counted and not named:
+            self.fail(f"{value!r} names no place: give {_FORMS}", parameter, context)
+        return value
+
+
 OPTIONS = (
-    click.option("--local", type=_COUNT, metavar="N", help="Run on N worker processes of this machine."),
     click.option(
-        "--scheduler", default="", metavar="ADDRESS", help="Run on the workers of this Dask scheduler."
+        "--on",
+        type=_Place(),
+        metavar="WHERE",
+        help="Run on N workers of this machine (local:N), on hosts by ssh (ssh:HOST,HOST), in N jobs of a "
+        "batch system (slurm:N, pbs:N, lsf:N), or on the workers of a Dask scheduler (tcp://HOST:PORT).",
     ),
-    click.option(
-        "--ssh", default="", metavar="HOSTS", help="Run on these hosts, separated by commas, started by ssh."
-    ),
-    click.option(
-        "--slurm", type=_COUNT, metavar="N", help="Run in N jobs of SLURM, as jobqueue.yaml describes them."
-    ),
-    click.option("--pbs", type=_COUNT, metavar="N", help="Run in N jobs of PBS."),
-    click.option("--lsf", type=_COUNT, metavar="N", help="Run in N jobs of LSF."),
 )
 
 
 def options(verb: _Verb) -> _Verb:
-    """Gives a verb these options; it hands them to `Places.taken`."""
+    """Gives a verb the option; it hands that to `Places.taken`."""
     return decorated_by(verb, *OPTIONS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Places:
-    """The options as they were given."""
+    """The option as it was given; empty: here."""
 
-    scheduler: str = ""
-    ssh: str = ""
-    local: int | None = None
-    slurm: int | None = None
-    pbs: int | None = None
-    lsf: int | None = None
+    on: str = ""
 
     @classmethod
     def taken(cls, given: dict[str, Any], *, dask_on_cores: bool = True) -> Self:
-        """Takes them out of what click gives. Throws ReapError for two, or without Dask where that is used.
+        """Takes it out of what click gives. Throws ReapError without Dask where that is used.
 
         It is not used on the cores of this machine unless `dask_on_cores`.
         """
-        found = cls(**{each.name: given.pop(each.name) for each in fields(cls)})
-        if len(found.chosen) > 1:
-            raise ReapError(
-                f"{' and '.join(found.chosen)} do not go together", "name one place to run", ExitCode.USAGE
-            )
-        if found.chosen and (dask_on_cores or not found.local):
+        found = cls(given.pop("on") or "")
+        if found.on and (dask_on_cores or not found.local):
             from reap.sweep import cluster
 
             cluster.require()
         return found
 
     @property
-    def chosen(self) -> list[str]:
-        """The option that names a place; none: here."""
-        return [f"--{each.name}" for each in fields(self) if getattr(self, each.name)]
-
-    @property
-    def shared(self) -> bool:
-        """Whether all workers are on one machine."""
-        return bool(self.local)
+    def local(self) -> int:
+        """Workers on this machine; 0: elsewhere, or none."""
+        return int(self._rest) if self._kind == "local" else 0
 
     @contextlib.contextmanager
     def client(self) -> Iterator[tuple[Any, int]]:
         """A client of the cluster, and how many workers it has or is to have. Throws ReapError."""
         from reap.sweep import cluster
 
-        if self.scheduler:
-            made = cluster.scheduler(self.scheduler)
-        elif self.ssh:
-            made = cluster.ssh(_hosts(self.ssh))
-        elif self.local:
+        if self.local:
             made = cluster.local(self.local)
+        elif self._kind == "ssh":
+            made = cluster.ssh([each.strip() for each in self._rest.split(",") if each.strip()])
+        elif self._kind in _COUNTED:
+            made = cluster.jobs(self._kind, int(self._rest))
         else:
-            system = self.chosen[0].removeprefix("--")
-            made = cluster.jobs(system, getattr(self, system))
+            made = cluster.scheduler(self.on)
         with made as found:
             yield found
 
+    @property
+    def _kind(self) -> str:
+        return self.on.partition(":")[0]
 
-def _hosts(written: str) -> Sequence[str]:
-    return [each.strip() for each in written.split(",") if each.strip()]
+    @property
+    def _rest(self) -> str:
+        return self.on.partition(":")[2]

@@ -284,7 +284,7 @@ def run_rounds(
             for number in numbers:
                 opened.ended.add(Block(cell=name, kind=_AS_HERE, round=number))
         client, count = stack.enter_context(places.client())
-        made = cluster.Dask(client, opened.sweep, count, shared=places.shared, work=work)
+        made = cluster.Dask(client, opened.sweep, count, shared=bool(places.local), work=work)
         pool = stack.enter_context(contextlib.closing(made))
         return list(Driver(opened, pool, listener).run().problems)
 

@@ -99,7 +99,7 @@ def _answered(asked: Asked, opened: SweepFolder) -> int:
 
 @contextlib.contextmanager
 def _pool(places: Places, of: Sweep) -> Iterator[Pool]:
-    if not places.chosen:
+    if not places.on:
         try:
             yield Here(of)
         finally:
@@ -107,7 +107,7 @@ def _pool(places: Places, of: Sweep) -> Iterator[Pool]:
         return
     with (
         places.client() as (client, count),
-        contextlib.closing(cluster.Dask(client, of, count, shared=places.shared)) as pool,
+        contextlib.closing(cluster.Dask(client, of, count, shared=bool(places.local))) as pool,
     ):
         yield pool
 

@@ -9,7 +9,7 @@ from kept import Results
 
 BEGIN = "<!-- the table: begin -->"
 END = "<!-- the table: end -->"
-HEAD = ("program", "packages", *running.VERBS, "not compared: differs alone, too")
+HEAD = ("program", *running.VERBS, "not compared: differs alone, too")
 
 
 def line(result: Result) -> str:
@@ -46,11 +46,11 @@ def markdown(known: dict[str, Entry], results: Results, old: str = "") -> str:
             continue
         was = before.get(name, [""] * len(HEAD))
         ways = [
-            _cell(entry, way, found[way]) or kept for way, kept in zip(running.VERBS, was[2:-1], strict=True)
+            _cell(entry, way, found[way]) or kept for way, kept in zip(running.VERBS, was[1:-1], strict=True)
         ]
         varying = {one for runs in found.values() for run in runs for one in run.not_compared}
         last = _varying(entry, varying) if found["alone"] or not was[-1] else was[-1]
-        rows.append(f"| {' | '.join([name, ', '.join(entry.packages), *ways, last])} |")
+        rows.append(f"| {' | '.join([name, *ways, last])} |")
     return "\n".join(rows) + "\n"
 
 

@@ -123,7 +123,7 @@ def test_results_are_kept_at_once_and_a_line_that_was_cut_short_is_passed_over(e
     assert whole.of(one, "rss").differences == ["a"]
     assert whole.of(one, "full") is not None
     assert whole.of(entry("one", "false"), "full") is None
-    assert "| one |  |  | = | **differs** |  |  |  |" in markdown_table.markdown({"one": one}, whole)
+    assert "| one |  | = | **differs** |  |  |  |" in markdown_table.markdown({"one": one}, whole)
 
 
 def test_repeats_are_resumed_and_counted(entry, tmp_path, monkeypatch):
@@ -147,7 +147,7 @@ def test_repeats_are_resumed_and_counted(entry, tmp_path, monkeypatch):
     assert "| one |  |  | **differs** (3) |  |  |  |" in shown
     assert "| two |  |  | = (3) |  |  |  |" in shown
     assert run("--way", "full", "--repeat", "3", "--again", "one") == 0
-    assert "| one |  |  | = (3) |  |  |  |" in markdown_table.markdown({"one": one}, kept.Results(path))
+    assert "| one |  | = (3) |  |  |  |" in markdown_table.markdown({"one": one}, kept.Results(path))
 
 
 def test_what_has_no_result_here_stays_in_the_page(entry, tmp_path):

@@ -36,7 +36,7 @@ def test_a_program_of_the_path_is_the_worker_s_own_even_if_a_file_here_is_called
 @pytest.mark.slow
 def test_rounds_on_workers_are_a_sweep_of_one_program(place):
     shutil.copy(shutil.which("cat"), place / "ours")
-    words = ["-a", "reap", "-n", "3", "--local", "2", "-o", "s", "--json", "s.json"]
+    words = ["-a", "reap", "-n", "3", "--on", "local:2", "-o", "s", "--json", "s.json"]
     answer = reap("compare", *words, "--", "./ours", "data/text")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "copied to the workers: ours, data/text" in answer.stderr
@@ -52,16 +52,16 @@ def test_rounds_on_workers_are_a_sweep_of_one_program(place):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--against", "true"], "--against cannot be used with --local"),
-        (["--budget", "9", "--prepare", "true"], "--budget and --prepare cannot be used with --local"),
-        (["--seed", "7"], "--seed cannot be used with --local"),
-        (["--ssh", "alpha"], "--ssh and --local do not go together"),
+        (["--against", "true"], "--against cannot be used with --on"),
+        (["--budget", "9", "--prepare", "true"], "--budget and --prepare cannot be used with --on"),
+        (["--seed", "7"], "--seed cannot be used with --on"),
+        (["--on", "alpha"], "'alpha' names no place"),
         (["--levels", "adv99"], "no level is called 'adv99'"),
         (["-a", "no-such"], "no-such"),
     ],
 )
 def test_what_one_machine_alone_can_do_is_refused(place, words, said):
-    answer = reap("compare", "--local", "2", *words, "--", "true")
+    answer = reap("compare", "--on", "local:2", *words, "--", "true")
     assert answer.returncode == 2, answer.stderr
     assert said in answer.stderr
     assert [each.name for each in place.iterdir()] == ["data"]
@@ -69,7 +69,7 @@ def test_what_one_machine_alone_can_do_is_refused(place, words, said):
 
 @pytest.mark.usefixtures("place")
 def test_standard_input_is_refused():
-    words = [*reap_command(), "compare", "--local", "2", "-a", "reap", "--", "cat"]
+    words = [*reap_command(), "compare", "--on", "local:2", "-a", "reap", "--", "cat"]
     answer = subprocess.run(words, input="text", capture_output=True, text=True, check=False)
     assert answer.returncode == 2
     assert "standard input is not copied to other machines" in answer.stderr

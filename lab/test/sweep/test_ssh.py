@@ -1,4 +1,4 @@
-"""`--ssh` with a real sshd of this machine: its worker runs rounds, and a host that is not there is named."""
+"""`--on ssh:` with a real sshd: its worker runs rounds, and a host that is not there is named."""
 
 import getpass
 import os
@@ -70,13 +70,13 @@ def test_rounds_run_on_a_host_that_ssh_reaches(alpha, tmp_path, monkeypatch):
     shutil.copy(shutil.which("cat"), tmp_path / "ours")
     (tmp_path / "text").write_text("of the test\n" * 1000)
     (tmp_path / "plan.toml").write_text(PLAN)
-    answer = reap("sweep", "plan.toml", "--ssh", alpha, "-o", "s")
+    answer = reap("sweep", "plan.toml", "--on", f"ssh:{alpha}", "-o", "s")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     done = list(folder.blocks(tmp_path / "s"))
     assert sorted(each.block.round for each in done) == [0, 1]
     assert {each.facts.host for each in done} == {socket.gethostname()}
 
-    answer = reap("sweep", "plan.toml", "--ssh", "beta", "-o", "t")
+    answer = reap("sweep", "plan.toml", "--on", "ssh:beta", "-o", "t")
     assert answer.returncode != 0
     assert "no cluster could be started by ssh on beta" in answer.stderr
     assert "try `ssh beta" in answer.stderr

@@ -101,7 +101,7 @@ def test_a_typo_is_one_message(place):
         ([], "give either a plan or --resume"),
         (["plan.toml", "--resume", "s"], "give either a plan or --resume"),
         (["--resume", "s", "-o", "t"], "leave out --output"),
-        (["plan.toml", "--local", "2", "--ssh", "a"], "--ssh and --local do not go together"),
+        (["plan.toml", "--on", "local:0"], "'local:0' names no place"),
         (["missing.toml"], "missing.toml cannot be read"),
     ],
 )
@@ -171,12 +171,12 @@ def test_real_rounds_on_workers_say_what_those_here_say(place):
     rounds, workers = 64, 4
     (place / "plan.toml").write_text(PLAN.format(rounds=rounds))
     found = {}
-    for where in ([], ["--local", str(workers)]):
+    for where in ([], ["--on", f"local:{workers}"]):
         name = "".join(where) or "here"
         answer = reap("sweep", "plan.toml", *where, "-o", name, "--json", f"{name}.json")
         assert answer.returncode == 0, answer.stdout + answer.stderr
         found[name] = json.loads((place / f"{name}.json").read_text())["sweep"]
-    done = list(folder.blocks(place / f"--local{workers}"))
+    done = list(folder.blocks(place / f"--onlocal:{workers}"))
     assert sorted(each.block.round for each in done) == list(range(rounds))
     assert {each.facts.worker for each in done} == {f"worker {number}" for number in range(workers)}
     assert {each.pairing.method for each in done} == {"simultaneous"}

@@ -160,7 +160,7 @@ def conduct(
 def spread(studying: Spreading, given: dict[str, Any]) -> int:
     """Conducts a study with what click gives of `spread_options`. Throws ReapError."""
     places = elsewhere.Places.taken(given, dask_on_cores=False)
-    of_full = [*places.chosen, *(["--rounds"] if given["rounds"] is not None else [])]
+    of_full = [*(["--on"] if places.on else []), *(["--rounds"] if given["rounds"] is not None else [])]
 
     def require(mode: Mode) -> None:
         if mode == "quick" and of_full:
@@ -177,7 +177,7 @@ def spread(studying: Spreading, given: dict[str, Any]) -> int:
         there: Place = Cores(places.local, listener) if places.local else Elsewhere(place, places, listener)
         return studying.run(place, plan, allocators, listener, there)
 
-    return conduct(studying, start=start if places.chosen else None, require=require, **given)
+    return conduct(studying, start=start if places.on else None, require=require, **given)
 
 
 def _unset_allocators() -> None:

@@ -1,4 +1,4 @@
-"""The experiments of a full study side by side, each on a core of its own: `--local N`.
+"""The experiments of a full study side by side, each on a core of its own: `--on local:N`.
 
 A process for each core measures one workload after another, from its warm-ups to its sampled runs. What it
 measured is in the experiment's folder, where the study finds it. Of a process that is killed nothing is lost

@@ -85,10 +85,10 @@ def test_workloads_may_be_named_again(tmp_path):
         (["--quick", "--workloads", ","], "--workloads names none"),
         (["--quick", "--workloads", ""], "--workloads names none"),
         (["--resume", "x", "--workloads", ""], "it takes neither --workloads nor --output"),
-        (["--quick", "--local", "2"], "--local is for full studies"),
+        (["--quick", "--on", "local:2"], "--on is for full studies"),
         (["--quick", "--rounds", "12"], "--rounds is for full studies"),
         (["--full", "--rounds", "5"], "5 is not in the range 6<=x<=30"),
-        (["--full", "--local", "2", "--ssh", "alpha"], "--ssh and --local do not go together"),
+        (["--full", "--on", "here"], "'here' names no place: give local:N, ssh:HOST,HOST, slurm:N"),
     ],
 )
 def test_a_command_line_that_can_be_read_in_two_ways_is_none(verb, words, said, tmp_path):
