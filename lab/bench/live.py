@@ -2,8 +2,8 @@
 
     .venv/bin/python lab/bench/live.py [ROUNDS]
 
-Two threads that allocate and free 10 M times in all are recorded alone, and watched each second by `reap
-live` in a process of its own, in turn: ratios of their CPU and wall time. Then CPU time of the refreshes of
+Two threads that allocate and free 10 M times in all are recorded alone, and watched each second by `reap show
+--live` in a process of its own, in turn: ratios of their CPU and wall time. Then CPU time of the refreshes of
 their recording in full depth: four a second while it is made, and of the whole of it.
 """
 
@@ -19,8 +19,8 @@ from recorder import ROOT, interleaved
 from reap.experiment import statistics
 from reap.launch import spawn
 from reap.launch.records import Launch, Outcome
-from reap.live.run import Watched
 from reap.recording.record import DEPTHS, Depth, record
+from reap.show.live.run import Watched
 
 THREADS = ROOT / "lab" / "test" / "targets" / "threads.c"
 TURNS = 2_500_000
@@ -66,9 +66,9 @@ def cost(launch: Launch, trace: Path, depth: Depth, rounds: int) -> None:
 
 
 def beside(launch: Launch, trace: Path) -> Outcome:
-    """Runs the program with `reap live` beside it."""
+    """Runs the program with `reap show --live` beside it."""
     reap = Path(sys.executable).parent / "reap"
-    watching = subprocess.Popen([str(reap), "live", "--plain", str(trace)], stderr=subprocess.DEVNULL)
+    watching = subprocess.Popen([str(reap), "show", "--live", str(trace)], stderr=subprocess.DEVNULL)
     try:
         return spawn.run(launch)
     finally:

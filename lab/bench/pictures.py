@@ -3,8 +3,8 @@
     .venv/bin/python lab/bench/pictures.py [NAME ...]
 
 Makes the reports that the pages show, with the commands of the pages, and photographs them with Debian's
-chromium; the view of `reap live` is drawn by Textual. Takes some minutes; NAMEs select pictures. Look at
-every picture before you commit it.
+chromium; the view of `reap show --live` is drawn by Textual. Takes some minutes; NAMEs select pictures. Look
+at every picture before you commit it.
 """
 
 import asyncio
@@ -171,9 +171,9 @@ def make(picture: Picture, folder: Path) -> None:
 
 
 def watch(picture: Picture, folder: Path) -> None:
-    """Makes a page of what `reap live` shows of a recording while it is made."""
-    from reap.live.run import Watched
-    from reap.live.terminal import View
+    """Makes a page of what `reap show --live` shows of a recording while it is made."""
+    from reap.show.live.run import Watched
+    from reap.show.live.terminal import View
 
     recording = folder / picture.words[-1]
     making = threading.Thread(target=make, args=(picture, folder))
@@ -185,7 +185,7 @@ def watch(picture: Picture, folder: Path) -> None:
     async def drawn() -> str:
         async with view.run_test(size=(120, 32)) as pilot:
             await pilot.pause(6)
-            return view.export_screenshot(title="reap live server.reap")
+            return view.export_screenshot(title="reap show --live server.reap")
 
     svg = asyncio.run(drawn())
     making.join()

@@ -32,9 +32,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "sweep": ("reap.sweep.command", "Compare on several programs, and on many machines."),
     },
     "What a program allocates, and where": {
-        "record": ("reap.record.command", "Record every allocation of a program into a file."),
+        "record": ("reap.record.command", "Record a program's allocations into a file; --live shows them."),
         "show": ("reap.show.command", "Show what a recording contains."),
-        "live": ("reap.live.command", "Watch a program's allocations while it runs."),
         "diff": ("reap.diff.command", "Show what grew and shrank from one build to another."),
         "check": ("reap.check.command", "Fail if a program exceeds its budget of allocations."),
         "export": ("reap.export.command", "Write a recording for other tools: pprof, flame graphs, ..."),

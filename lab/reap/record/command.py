@@ -1,8 +1,9 @@
 """`reap record`: record every allocation of a program into a file."""
 
+import functools
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0, min_open=True),
     default=10,
     show_default=True,
-    help="With --pid: how long.",
+    help="With --pid: how long; with --live until it ends, if not given.",
 )
 @click.option(
     "--max-cpu",
@@ -87,6 +88,11 @@ if TYPE_CHECKING:
     multiple=True,
     callback=of_a_recording,
     help="Keep this in the recording: service, version and host are what `reap fleet` groups by.",
+)
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Show what is recorded each second: a view in a terminal, else lines on standard error.",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
@@ -109,6 +115,7 @@ def record(
     seconds: float,
     max_cpu: float | None,
     labels: tuple[tuple[str, str], ...],
+    live: bool,
     force: bool,
 ) -> int:
     """Record every allocation of a program into a file.
@@ -133,11 +140,17 @@ def record(
     refused, and with 127 where there is no such process. --via uprobe watches CMD in this way, for programs
     that nothing can be preloaded into: static, for musl, set-user-ID.
 
+    --live shows allocations a second, live bytes, resident memory, sizes, and the sites that hold most and
+    allocate most. It only reads the file, and so does not slow CMD down. While the view has the terminal,
+    CMD's output is kept, and printed unchanged after it. q closes the view; Ctrl-C interrupts CMD. With --pid
+    either ends watching, and live bytes are not known.
+
     \b
         reap record -o perl.reap -- perl script.pl
         reap record -o steady.reap --start-at phase:steady -- ./server
         reap record -o redis.reap --pid $(pidof -s redis-server) --seconds 30
         reap record -o static.reap --via uprobe -- ./static-server
+        reap record --live -- perl script.pl
         reap show perl.reap
     """  # noqa: D301 - click wants the character itself
     from reap.base.errors import ExitCode, ReapError
@@ -146,8 +159,9 @@ def record(
     from reap.commandline.errors import complain
     from reap.commandline.experiments import written
     from reap.commandline.recorded import to_record
+    from reap.record import steps
     from reap.recording import record as recording
-    from reap.recording.attach import MOST_OVERHEAD
+    from reap.recording.attach import FOREVER, MOST_OVERHEAD
     from reap.recording.part import Limits, Moment
 
     watched = {
@@ -163,13 +177,22 @@ def record(
             raise ReapError(
                 f"{unused[0]} must not be used with --pid", f"reap record --pid {pid}", ExitCode.USAGE
             )
-        return _attach(pid, seconds, output, watched)
+        if live:
+            most = seconds if written(context, ("seconds",)) else FOREVER
+            return steps.watch_attached(pid, most, output, watched)
+        return steps.attach(pid, seconds, output, watched)
     if written(context, ("seconds",)):
         raise ReapError("--seconds requires --pid; CMD ends by itself", "use --timeout", ExitCode.USAGE)
     if via == "uprobe":
         if unused := sorted(written(context, _OF_A_PRELOAD)):
             raise ReapError(f"{unused[0]} must not be used with --via uprobe", "leave it out", ExitCode.USAGE)
-        return _watch(command, timeout, output, watched)
+        if live:
+            raise ReapError(
+                "--live must not be used with --via uprobe",
+                "watch it in another terminal: reap show --live FILE",
+                ExitCode.USAGE,
+            )
+        return steps.from_outside(command, timeout, output, watched)
     if written(context, ("max_cpu",)):
         raise ReapError(
             "--max-cpu requires --pid or --via uprobe; a preloaded recorder counts each call",
@@ -188,18 +211,19 @@ def record(
         last_seconds=seconds_kept,
         last_bytes=bytes_kept,
     )
+    keep = functools.partial(
+        recording.record,
+        path=path,
+        depth="full" if depth == "full" else "triage",
+        force=force,
+        python=python,
+        max_bytes=max_size,
+        compress=compress,
+        labels=labels,
+        limits=limits,
+    )
     try:
-        outcome = recording.record(
-            launch,
-            path,
-            "full" if depth == "full" else "triage",
-            force=force,
-            python=python,
-            max_bytes=max_size,
-            compress=compress,
-            labels=labels,
-            limits=limits,
-        )
+        outcome = steps.watch(keep, launch, path) if live else keep(launch)
     except recording.LostError as lost:
         complain(lost)
         return reporting.say_end(launch.argv[0], lost.outcome, timeout)
@@ -225,53 +249,3 @@ _OF_A_COMMAND = ("timeout",)
 """Options that must not be used with --pid."""
 _OF_A_PRELOAD = ("depth", "allocator", "compress", "start_at", "stop_at", "last")
 """Nor these, neither with --via uprobe."""
-
-
-def _attach(pid: int, seconds: float, output: Path | None, watched: dict[str, Any]) -> int:
-    """Records a running process. Throws ReapError."""
-    from reap.base.errors import ExitCode
-    from reap.commandline import recorded, reporting
-    from reap.launch.process import attach as processes
-    from reap.recording import attach as attaching
-
-    reporting.require_file(output)
-    command = processes.command_of(pid)
-    path = output or Path(f"{reporting.name_of(command) if command else f'pid{pid}'}.reap")
-    outcome = attaching.attach(pid, seconds, path, **watched)
-    recorded.say_attached(pid, outcome)
-    _say_written(path)
-    return int(ExitCode.OK)
-
-
-def _watch(
-    command: tuple[str, ...], timeout: float | None, output: Path | None, watched: dict[str, Any]
-) -> int:
-    """Records a program from outside of it. Throws ReapError."""
-    from reap.commandline import recorded, reporting
-    from reap.commandline.errors import complain
-    from reap.launch import program as programs
-    from reap.launch.records import Launch
-    from reap.recording import attach as attaching
-    from reap.recording.record import LostError
-
-    reporting.require_file(output)
-    found = programs.resolve(list(command))
-    programs.require_traceable(found)
-    path = output or Path(f"{reporting.name_of(found.command)}.reap")
-    launch = Launch(argv=found.command, program=found.path, capture=False, timeout=timeout)
-    try:
-        outcome, seen = attaching.launch(launch, path, **watched)
-    except LostError as lost:
-        complain(lost)
-        return reporting.say_end(found.command[0], lost.outcome, timeout)
-    status = reporting.say_end(found.command[0], outcome, timeout)
-    recorded.say_watched(seen)
-    _say_written(path)
-    return status
-
-
-def _say_written(path: Path) -> None:
-    from reap.commandline import reporting
-
-    reporting.say_written("the recording", path)
-    reporting.say_next(["reap", "show", str(path)])

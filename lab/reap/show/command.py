@@ -1,5 +1,6 @@
 """`reap show`: show what a recording contains."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,9 +38,20 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
     metavar="DIR",
     help="With --resolve: look for debug files in DIR, by build id or name.",
 )
+@click.option("--live", is_flag=True, help="Watch a recording that another command is making.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --live: between two refreshes.",
+)
 @redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@click.pass_context
 def show(
+    context: click.Context,
     file: Path,
     json_file: Path | None,
     html_file: Path | None,
@@ -47,6 +59,8 @@ def show(
     resolve: bool,
     sysroots: tuple[Path, ...],
     debug_folders: tuple[Path, ...],
+    live: bool,
+    interval: float,
     force: bool,
 ) -> int:
     """Show what a recording contains.
@@ -62,20 +76,39 @@ def show(
 
     FILE may also be a heap profile in the format of pprof, as Go writes it: its
     stacks are shown.
-    """
+
+    --live shows a recording in progress each second: a view in a terminal, else lines on standard error. It
+    only reads the file. q or Ctrl-C closes the view, and the recording goes on.
+
+    \b
+        reap show perl.reap
+        reap show --live perl.reap
+    """  # noqa: D301 - click wants the character itself
     from reap.answer import files
     from reap.answer.part import Part
     from reap.answer.records import Answer
     from reap.base.errors import ExitCode, ReapError
     from reap.commandline import reporting
+    from reap.commandline.experiments import written
     from reap.recording.analyse.profile import profile as analyse
     from reap.recording.naming import as_started
     from reap.recording.read import read
     from reap.show.analyse.flame import stacks
+    from reap.show.live.steps import watch
     from reap.show.part import FlamePart, ProfilePart, SourcePart
     from reap.show.run import profile_of, source_of
     from reap.show.terminal import render
 
+    if live:
+        if unused := sorted(written(context, _OF_A_WHOLE)):
+            raise ReapError(
+                f"{', '.join(unused)} must not be used with --live",
+                shlex.join(["reap", "show", "--live", str(file)]),
+                ExitCode.USAGE,
+            )
+        return watch(file, interval)
+    if written(context, ("interval",)):
+        raise ReapError("--interval requires --live", "add it", ExitCode.USAGE)
     if (sysroots or debug_folders) and not resolve:
         raise ReapError("--sysroot and --debug-folder require --resolve", "add it", ExitCode.USAGE)
     reporting.refuse_existing(json_file, html_file, force=force)
@@ -102,6 +135,13 @@ def show(
     elif profile.command:
         reporting.say_next(["reap", "compare", *_again(file, profile.command)])
     return 0
+
+
+_OF_A_WHOLE = (
+    *("json_file", "html_file", "callers", "resolve", "sysroots", "debug_folders"),
+    *("redact", "force"),
+)
+"""Options that must not be used with --live."""
 
 
 def _resolved(file: Path, sysroots: tuple[Path, ...], debug_folders: tuple[Path, ...]) -> "native.Recording":

@@ -1,4 +1,4 @@
-"""The view of `reap live`, driven by Textual's own pilot: what it draws, and what its keys do."""
+"""The view of `--live`, driven by Textual's own pilot: what it draws, and what its keys do."""
 
 import asyncio
 import signal
@@ -10,10 +10,10 @@ from textual.widgets import Static
 
 from reap.base import units
 from reap.base.errors import ReapError
-from reap.live import command
-from reap.live.records import Moment, SiteNow
-from reap.live.terminal import View
 from reap.recording.records import SizeBin
+from reap.show.live import steps
+from reap.show.live.records import Moment, SiteNow
+from reap.show.live.terminal import View
 
 HOSTILE = "evil\x1b[31m\x07[red]markup[/red]\u202e"
 
@@ -213,18 +213,14 @@ def test_it_ends_when_nothing_more_comes():
     assert view.error is None
 
 
-def test_it_ends_after_its_seconds_and_by_q():
-    async def ended(pilot):
+def test_q_closes_it():
+    async def act(pilot):
+        await drawn(pilot, "#head", "server")
+        await pilot.press("q")
         while pilot.app._exit is False:
             await pilot.pause(0.02)
 
-    async def by_q(pilot):
-        await drawn(pilot, "#head", "server")
-        await pilot.press("q")
-        await ended(pilot)
-
-    driven(View(moment, 0.05, seconds=0.3), ended)
-    driven(View(moment, 0.05), by_q)
+    driven(View(moment, 0.05), act)
 
 
 def test_ctrl_c_is_for_the_program():
@@ -264,6 +260,6 @@ def test_a_recording_that_cannot_be_read_on_closes_it():
 def test_without_textual_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "textual", None)
     with pytest.raises(ReapError, match="textual is not installed") as raised:
-        command._require_textual()
+        steps.require_textual()
     assert "pip install 'textual" in raised.value.hint
-    assert "--plain" in raised.value.hint
+    assert "append </dev/null" in raised.value.hint

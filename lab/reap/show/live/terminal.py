@@ -18,8 +18,8 @@ from textual.widgets import Footer, Static
 from reap.base import units
 from reap.base.errors import ReapError
 from reap.base.text import bar, printable, shortened, sparkline
-from reap.live import words
-from reap.live.records import Moment, SiteNow
+from reap.show.live import words
+from reap.show.live.records import Moment, SiteNow
 
 _KEPT = 200
 """Moments that the curves show at most."""
@@ -57,11 +57,10 @@ class View(App[None]):
         look: Callable[[], Moment],
         interval: float,
         *,
-        seconds: float | None = None,
         tails: Callable[[], Sequence[tuple[str, list[str]]]] = list,
         send: Callable[[signal.Signals], None] | None = None,
     ) -> None:
-        """`look` every `interval` seconds, for so many `seconds`, or until a moment says that it is over.
+        """`look` every `interval` seconds, until a moment says that it is over.
 
         `tails` are the last lines that the program wrote, by stream. `send` sends it a signal; without a
         program Ctrl-C closes the view.
@@ -69,7 +68,6 @@ class View(App[None]):
         super().__init__()
         self._look = look
         self._interval = interval
-        self._seconds = seconds
         self._tails = tails
         self._send = send
         self._paused = False
@@ -99,8 +97,6 @@ class View(App[None]):
         with contextlib.suppress(ValueError, RuntimeError):  # in tests the loop is not the main thread's
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self._end, number)
-        if self._seconds is not None:
-            self.set_timer(self._seconds, self.exit)
         self.run_worker(self._watch(), exclusive=True)
 
     async def _watch(self) -> None:

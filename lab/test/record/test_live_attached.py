@@ -1,4 +1,4 @@
-"""`reap live --pid`: a process that runs already is watched from outside, and goes on undisturbed."""
+"""`reap record --live --pid`: a process that runs already is watched, and goes on undisturbed."""
 
 import os
 import re
@@ -11,10 +11,14 @@ import time
 import pytest
 from lab.test.record.outside import NEEDS_UPROBES, recorded, running
 from programs import as_nobody, reap, reap_command
+from terminals import Terminal
 
 from reap.base import units
 from reap.base.errors import ExitCode
-from reap.live.run import Attached, Watched
+from reap.record.command import record
+from reap.record.run import Attached
+from reap.recording.attach import FOREVER
+from reap.show.live.run import Watched
 
 pytestmark = NEEDS_UPROBES
 
@@ -28,7 +32,7 @@ LINE = re.compile(
 @pytest.mark.timed
 def test_its_rates_sites_and_resident_memory_are_shown(tmp_path):
     with running(pause=1000, work=0) as held:
-        words = ["live", "--pid", str(held.pid), "--interval", "1.5", "--seconds", "6", "-o", "x.reap"]
+        words = ["record", "--live", "--pid", str(held.pid), "--seconds", "6", "-o", "x.reap"]
         done = reap(*words, cwd=tmp_path)
         assert held.end() == 7
     seen = recorded(done, tmp_path / "x.reap")
@@ -47,9 +51,9 @@ def test_its_rates_sites_and_resident_memory_are_shown(tmp_path):
     assert seen.totals.total_objects > 100
 
 
-def test_ctrl_c_ends_the_watching_alone_and_nothing_is_kept(tmp_path):
+def test_ctrl_c_ends_the_watching_alone_and_the_recording_is_kept(tmp_path):
     with running(pause=1000, work=0) as held:
-        words = [*reap_command(), "live", "--pid", str(held.pid), "--interval", "0.5"]
+        words = [*reap_command(), "record", "--live", "--pid", str(held.pid)]
         with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as watching:
             first = watching.stderr.readline()
             if "refused" in first:
@@ -59,13 +63,25 @@ def test_ctrl_c_ends_the_watching_alone_and_nothing_is_kept(tmp_path):
         assert held.end() == 7
     assert watching.returncode == 0, rest
     assert "allocations/s" in first
-    assert rest.endswith(f"next: reap record --pid {held.pid}\n")
-    assert list(tmp_path.iterdir()) == []
+    (file,) = tmp_path.iterdir()
+    assert rest.endswith(f"the recording: {file.name}\nnext: reap show {file.name}\n")
+
+
+def test_q_in_the_view_ends_the_watching_alone(tmp_path):
+    with running(pause=1000, work=0) as held:
+        terminal = Terminal(tmp_path, "record", "--live", "--pid", str(held.pid), "-o", "x.reap")
+        terminal.waits(b"uprobes")
+        if b"refused" in terminal.seen:
+            pytest.skip("this container has no right to uprobes")
+        terminal.types(b"q")
+        assert terminal.ends() == 0
+        assert held.end() == 7
+    assert terminal.seen.endswith(b"the recording: x.reap\r\nnext: reap show x.reap\r\n")
 
 
 def test_it_ends_with_the_process(tmp_path):
     with running(pause=1000, work=0, seconds=60) as held:
-        with Attached(held.pid, tmp_path / "x.reap", force=False) as process:
+        with Attached(held.pid, FOREVER, tmp_path / "x.reap", {}) as process:
             watched = Watched(tmp_path / "x.reap")
             deadline = time.monotonic() + 30
             resident = 0
@@ -87,6 +103,16 @@ def test_it_ends_with_the_process(tmp_path):
     assert moment.peak_resident >= resident
 
 
+@pytest.mark.parametrize(("words", "seconds"), [((), FOREVER), (("--seconds", "3"), 3.0)])
+def test_without_seconds_it_lasts_until_the_process_ends(monkeypatch, words, seconds):
+    asked = []
+    monkeypatch.setattr("reap.record.steps.watch_attached", lambda *given: asked.append(given))
+    record.main(["--live", "--pid", "1", "--max-cpu", "2%", *words], standalone_mode=False)
+    ((pid, most, output, options),) = asked
+    assert (pid, most, output) == (1, seconds, None)
+    assert options["most_overhead"] == 0.02
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
@@ -98,7 +124,7 @@ def test_it_ends_with_the_process(tmp_path):
     ],
 )
 def test_what_cannot_be_watched_is_said(tmp_path, words, status, said):
-    done = reap("live", *words, cwd=tmp_path)
+    done = reap("record", "--live", *words, cwd=tmp_path)
     assert done.returncode == status, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -109,7 +135,7 @@ def test_without_rights_it_says_what_to_do():
     if as_nobody(lambda: str(os.access(sys.executable, os.X_OK))) != "True":
         pytest.skip("an unprivileged user may not enter this checkout's folder")
     with running(pause=1000, work=0) as held:
-        words = [*reap_command(), "live", "--pid", str(held.pid)]
+        words = [*reap_command(), "record", "--live", "--pid", str(held.pid)]
 
         def action():
             done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -117,4 +143,4 @@ def test_without_rights_it_says_what_to_do():
 
         said = as_nobody(action)
     assert said.endswith(f"\n{int(ExitCode.NOT_EXECUTABLE)}"), said
-    assert f"sudo reap live --pid {held.pid}" in said
+    assert f"sudo reap record --live --pid {held.pid}" in said

@@ -12,8 +12,8 @@ from recorded import recorded, target
 
 from reap import native
 from reap.base.errors import ReapError
-from reap.live.run import Watched
 from reap.recording import read
+from reap.show.live.run import Watched
 
 STEPS = 2000
 
@@ -137,7 +137,7 @@ def test_a_recording_whose_writers_were_killed_comes_to_an_end(tmp_path):
 
 def test_what_is_large_is_read_in_parts(tmp_path, monkeypatch):
     done = recorded(tmp_path, "full", target("threads"), "exchange", "2", "5000")
-    monkeypatch.setattr("reap.live.run.MOST_EVENTS", 3000)
+    monkeypatch.setattr("reap.show.live.run.MOST_EVENTS", 3000)
     watched = Watched(done.path)
     moments = [watched.look()]
     while moments[-1].behind:
@@ -215,7 +215,7 @@ def test_what_is_no_recording_is_said(tmp_path, content, said):
     with pytest.raises(ReapError, match=said) as raised:
         Watched(path)
     assert "reap record" in raised.value.hint
-    done = reap("live", str(path))
+    done = reap("show", "--live", str(path))
     assert done.returncode == 125
     assert said in done.stderr
 

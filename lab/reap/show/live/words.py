@@ -2,8 +2,8 @@
 
 from reap.base import units
 from reap.base.text import printable, shortened
-from reap.live.records import Moment, SiteNow
 from reap.recording.records import SizeBin
+from reap.show.live.records import Moment, SiteNow
 
 _SITE = 40
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from reap.live.records import SiteNow
+from reap.show.live.records import SiteNow
 
 Stack = tuple[int, int, float, float, float]
 """Image, number, bytes in use, and objects and bytes allocated since the last time."""
