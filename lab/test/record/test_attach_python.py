@@ -139,7 +139,12 @@ def test_children_of_a_fork_have_their_own_functions(tmp_path):
 
 
 def test_a_program_that_is_watched_from_its_start(tmp_path):
-    program = "def f(): return bytearray(300000)\nfor _ in range(3000): f()\n"
+    program = (
+        "import time\n"
+        "def f(): return bytearray(300000)\n"
+        "end = time.monotonic() + 2\n"
+        "while time.monotonic() < end: f()\n"
+    )
     done = reap("record", "--via", "uprobe", "-o", "s.reap", "--", PYTHON, "-c", program, cwd=tmp_path)
     recorded(done, tmp_path / "s.reap")
     frames = package.open(tmp_path / "s.reap").stacks()["frames"]
