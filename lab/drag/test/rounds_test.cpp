@@ -1,3 +1,4 @@
+// Rounds: every class of objects is checked once an interval, whatever the interval becomes.
 #include "rounds.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Strata: one sampled byte in each, and every object stands for its size.
 #include "strata.h"
 
 #include <cmath>

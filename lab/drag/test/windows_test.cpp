@@ -1,3 +1,4 @@
+// Windows: every access to a protected object is seen, and none of its neighbours is taken for one.
 #include "windows.h"
 
 #include <cstring>

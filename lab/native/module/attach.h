@@ -1,3 +1,4 @@
+// Binding of attaching to a running process: reap.native.attach and its outcome.
 #pragma once
 
 #include <nanobind/nanobind.h>

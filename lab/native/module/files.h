@@ -1,3 +1,4 @@
+// Bindings of the small files between reap and its preloads: litter, residence, requests, prices, drag.
 #pragma once
 
 #include <nanobind/nanobind.h>
