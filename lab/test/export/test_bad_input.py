@@ -8,7 +8,7 @@ from programs import compile_c, reap
 from recorded import recorded, target
 
 from reap.base.errors import ExitCode
-from reap.export.command import FORMATS
+from reap.export.formats import FORMATS
 
 VERSION_AT = 8
 VERBS = {
