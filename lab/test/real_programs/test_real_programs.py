@@ -144,8 +144,8 @@ def test_repeats_are_resumed_and_counted(entry, tmp_path, monkeypatch):
     assert run("--way", "full", "--repeat", "3") == 1
     assert [line.split('"')[3] for line in path.read_text().splitlines()] == [*(["one", "two"] * 3)]
     shown = markdown_table.markdown({"one": one, "two": two}, kept.Results(path))
-    assert "| one |  |  | **differs** (3) |  |  |  |" in shown
-    assert "| two |  |  | = (3) |  |  |  |" in shown
+    assert "| one |  | **differs** (3) |  |  |  |" in shown
+    assert "| two |  | = (3) |  |  |  |" in shown
     assert run("--way", "full", "--repeat", "3", "--again", "one") == 0
     assert "| one |  | = (3) |  |  |  |" in markdown_table.markdown({"one": one}, kept.Results(path))
 
@@ -158,7 +158,7 @@ def test_what_has_no_result_here_stays_in_the_page(entry, tmp_path):
     results.unlink()
     kept.Results(results).append(judging.Result("one", "drag", one.key, 0.1))
     markdown_table.write(page, {"one": one}, kept.Results(results))
-    assert "| one |  |  | = |  |  | = | a file |" in page.read_text()
+    assert "| one |  | = |  |  | = | a file |" in page.read_text()
     assert page.read_text().startswith("Before.\n")
     assert page.read_text().endswith("\nAfter.\n")
 
