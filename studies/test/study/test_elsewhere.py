@@ -45,7 +45,7 @@ def test_rounds_that_workers_ran_are_the_experiment_s_own(tmp_path, monkeypatch)
     heaps = AskedFragment(levels=[LEVELS["adv0"], LEVELS["adv1"]], layouts=0, controls=False)
     work = Work(tmp_path / NAME, described, "full", [Allocator(name="glibc")], heaps)
     heard = Heard()
-    Elsewhere(tmp_path, Places(local=2), heard).run({NAME: work}, ROUNDS)
+    Elsewhere(tmp_path, Places("local:2"), heard).run({NAME: work}, ROUNDS)
     assert not [text for text in heard.said if "run here" in text], heard.said
 
     done = list(blocks(tmp_path / f"elsewhere-{ROUNDS}"))
