@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Export:
-    """What is to be written: a recording, the file that has it, and where to."""
+    """Recording to be written, the file that has it, and where it goes."""
 
     recording: "native.Recording"
     file: Path
@@ -75,7 +75,7 @@ class Format(ABC):
 
     @abstractmethod
     def reader(self, target: Path) -> str:
-        """What shows the file, as it is typed."""
+        """Command line that shows the file."""
 
 
 class _Rendered(Format):
