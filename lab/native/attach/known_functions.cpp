@@ -43,8 +43,8 @@ constexpr std::array kKnown = {
     KnownFunction{"_ZdaPvmSt11align_val_t", REAP_CALL_DELETE, Size::None},
 };
 
-// mimalloc's own, of which Rust calls the aligned ones alone. Those of other allocators with these names, as
-// zlib's zalloc, call malloc.
+// mimalloc's own, of which Rust calls the aligned ones alone. Functions of other allocators with these names,
+// as zlib's zalloc, call malloc.
 constexpr std::array kMimalloc = {
     KnownFunction{"malloc_small", REAP_CALL_MALLOC, Size::First},
     KnownFunction{"mallocn", REAP_CALL_MALLOC, Size::FirstTimesSecond},

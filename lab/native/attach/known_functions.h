@@ -1,8 +1,8 @@
 // Functions of allocators that are counted from outside, by name: what each does, and which argument has its
 // size.
 //
-// Functions that none of these calls are here as well as those that do: a wrapper around another that is
-// counted is left out where its code is looked at (see Target::functions).
+// The lists have wrappers of other functions in them, too: Target::functions sees by their code which calls
+// another one counts.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct KnownFunction {
     Size size;
 };
 
-// Those that an allocator may have, by their names with its prefix. With neither allocator nor prefix:
+// Functions that an allocator may have, by their names with its prefix. With neither allocator nor prefix:
 // malloc, its like, and the operators of C++.
 std::map<std::string, KnownFunction> known_functions(const OwnNames &own);
 

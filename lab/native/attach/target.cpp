@@ -22,7 +22,7 @@ namespace {
 
 std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
 
-// Of glibc. musl's is its C library, too.
+// Whether this is glibc's loader; musl's is its C library, too.
 bool is_loader(const std::string &path) { return path.find("/ld-linux") != std::string::npos; }
 
 constexpr size_t kEntryBytes = 64; // enough to choose where in a function its probe stands
@@ -35,30 +35,67 @@ std::vector<unsigned char> code_at(const std::string &path, uint64_t offset, siz
     return code;
 }
 
-std::vector<unsigned char> code_of(const AllocatorFunction &function) {
-    return code_at(function.opened, function.offset,
-                   std::min<uint64_t>(function.end - function.begin, kMostCode));
-}
-
-// Those of `functions` that call this one, relative to where its probe stands.
-std::vector<AddressRange> callers_of(const AllocatorFunction &function,
-                                     const std::vector<AllocatorFunction> &functions, size_t skipped) {
-    std::vector<AddressRange> found;
-    for (const AllocatorFunction &other : functions) {
-        if (other.begin == function.begin || other.path != function.path) continue;
-        if (!calls(code_of(other), static_cast<int64_t>(function.begin - other.begin))) continue;
-        const uint64_t probe = function.begin + skipped;
-        found.push_back({other.begin - probe, other.end - probe});
-    }
-    return found;
-}
-
 enum class Kind : uint8_t { Allocates, Reallocates, Frees };
 
 Kind kind_of(const AllocatorFunction &function) {
     if (function.size == Size::None) return Kind::Frees;
     const bool resizes = function.call == REAP_CALL_REALLOC || function.call == REAP_CALL_REALLOCARRAY;
     return resizes ? Kind::Reallocates : Kind::Allocates;
+}
+
+// Code of functions, by where in the process they begin: of each as much as there is of it, and enough of its
+// file to choose where its probe stands.
+class Codes {
+  public:
+    explicit Codes(const std::vector<AllocatorFunction> &functions) {
+        for (const AllocatorFunction &each : functions) {
+            const size_t size = std::clamp<uint64_t>(each.end - each.begin, kEntryBytes, kMostCode);
+            codes_[each.begin] = code_at(each.opened, each.offset, size);
+        }
+    }
+    [[nodiscard]] std::span<const unsigned char> entry(const AllocatorFunction &function) const {
+        return first(function, kEntryBytes);
+    }
+    [[nodiscard]] std::span<const unsigned char> body(const AllocatorFunction &function) const {
+        return first(function, function.end - function.begin);
+    }
+
+  private:
+    [[nodiscard]] std::span<const unsigned char> first(const AllocatorFunction &function, size_t size) const {
+        const std::span code(codes_.at(function.begin));
+        return code.first(std::min(code.size(), size));
+    }
+
+    std::map<uint64_t, std::vector<unsigned char>> codes_;
+};
+
+// Whether another of `functions` counts the calls of this one, since it jumps there and does nothing else
+// that allocates.
+bool leads_to_another(const AllocatorFunction &function, const std::vector<AllocatorFunction> &functions,
+                      const Codes &codes) {
+    const int64_t distance = jump_distance(codes.entry(function));
+    if (distance != 0 &&
+        is_stub(code_at(function.opened, function.offset + static_cast<uint64_t>(distance), kEntryBytes)))
+        return true;
+    return std::any_of(functions.begin(), functions.end(), [&](const AllocatorFunction &other) {
+        const auto to = static_cast<int64_t>(other.begin - function.begin);
+        return to != 0 &&
+               (to == distance || (kind_of(other) == kind_of(function) && jumps(codes.body(function), to)));
+    });
+}
+
+// Ranges of the functions that call this one, relative to where its probe stands.
+std::vector<AddressRange> callers_of(const AllocatorFunction &function,
+                                     const std::vector<AllocatorFunction> &functions, const Codes &codes,
+                                     size_t skipped) {
+    std::vector<AddressRange> found;
+    for (const AllocatorFunction &other : functions) {
+        if (other.begin == function.begin || other.path != function.path) continue;
+        if (!calls(codes.body(other), static_cast<int64_t>(function.begin - other.begin))) continue;
+        const uint64_t probe = function.begin + skipped;
+        found.push_back({other.begin - probe, other.end - probe});
+    }
+    return found;
 }
 
 bool same_mappings(const std::vector<FileMapping> &a, const std::vector<FileMapping> &b) {
@@ -184,20 +221,6 @@ void Target::add_functions(const MappedFile &file, const OwnNames &own,
     }
 }
 
-// Whether another of them counts its calls, since it jumps there and does nothing else that allocates.
-bool Target::leads_to_another(const AllocatorFunction &function,
-                              const std::vector<AllocatorFunction> &functions) {
-    const std::vector<unsigned char> code = code_of(function);
-    const int64_t distance = jump_distance(code);
-    if (distance != 0 &&
-        is_stub(code_at(function.opened, function.offset + static_cast<uint64_t>(distance), kEntryBytes)))
-        return true;
-    return std::any_of(functions.begin(), functions.end(), [&](const AllocatorFunction &other) {
-        const auto to = static_cast<int64_t>(other.begin - function.begin);
-        return to != 0 && (to == distance || (kind_of(other) == kind_of(function) && jumps(code, to)));
-    });
-}
-
 const MappedFile *Target::file_with(const std::string &function) {
     for (const MappedFile &file : files_) {
         if (!symbols_.named(file.opened, {function}).empty()) return &file;
@@ -237,14 +260,12 @@ std::vector<AllocatorFunction> Target::functions(std::string &provider, LinkedFi
         }
     }
     const std::vector<AllocatorFunction> all = found;
-    std::erase_if(found,
-                  [&all](const AllocatorFunction &function) { return leads_to_another(function, all); });
-    const std::vector<AllocatorFunction> counted = found;
+    const Codes codes(all);
+    std::erase_if(found, [&](const AllocatorFunction &each) { return leads_to_another(each, all, codes); });
     for (AllocatorFunction &function : found) {
         const bool arguments = function.size != Size::None && function.size != Size::First;
-        const ProbeSpot spot =
-            cheapest_spot(code_at(function.opened, function.offset, kEntryBytes), arguments);
-        function.callers = callers_of(function, counted, spot.skipped);
+        const ProbeSpot spot = cheapest_spot(codes.entry(function), arguments);
+        function.callers = callers_of(function, found, codes, spot.skipped);
         function.offset += spot.skipped;
         function.emulated = spot.emulated;
     }

@@ -75,8 +75,6 @@ class Target {
     [[nodiscard]] const MappedFile *file_at(uint64_t address) const noexcept;
     const MappedFile *bound_provider();
     const MappedFile *likely_provider();
-    static bool leads_to_another(const AllocatorFunction &function,
-                                 const std::vector<AllocatorFunction> &functions);
     const std::vector<OwnNames> &own_names(const MappedFile &file);
     void add_functions(const MappedFile &file, const OwnNames &own, std::vector<AllocatorFunction> &found);
 
