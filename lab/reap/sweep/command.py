@@ -14,7 +14,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 @click.command()
 @click.argument("plan", required=False, type=_FILE)
-@places.options
+@places.option
 @click.option(
     "-o", "--output", type=_FOLDER, help="Folder for the runs (default: a new reap-runs/sweep-PLAN-TIME)."
 )

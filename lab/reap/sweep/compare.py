@@ -31,7 +31,7 @@ def _compare(**given: Any) -> int:  # noqa: ANN401 - click's; that command says 
 def _command() -> click.Command:
     """Command `reap compare`, with the option of `places` before its last, the command that is measured."""
     made = copy.copy(here.compare)
-    holder = click.command()(places.options(lambda: None))
+    holder = click.command()(places.option(lambda: None))
     made.params = [*here.compare.params[:-1], *holder.params, here.compare.params[-1]]
     made.callback = _compare
     made.help = (here.compare.help or "").replace("\n\nExits with", f"\n\n{_HELP}\n\nExits with", 1)
@@ -53,7 +53,7 @@ def _elsewhere(where: Places, given: dict[str, Any]) -> int:
     from reap.sweep import plan, steps
     from reap.sweep.records import Plan, Program
 
-    _require_fitting("--on")
+    _require_fitting()
     command = list(given["command"])
     if not command:
         raise ReapError("there is no command to compare", "put it after --", ExitCode.USAGE)
@@ -116,7 +116,7 @@ def _allocators(written: str | None, baseline: str, folder: Path) -> list[str]:
     return found
 
 
-def _require_fitting(place: str) -> None:
+def _require_fitting() -> None:
     """Throws ReapError for an option, or an input, that a comparison on other machines cannot have."""
     from reap.commandline.experiments import written
     from reap.commandline.stdin import spooled
@@ -125,8 +125,8 @@ def _require_fitting(place: str) -> None:
     others = {each.name or "" for each in compare.params} - _TAKEN - set(Places().__dict__)
     if stray := sorted(written(context, others)):
         raise ReapError(
-            f"{' and '.join(stray)} cannot be used with {place}",
-            f"leave {place} out, or measure it on each machine",
+            f"{' and '.join(stray)} cannot be used with --on",
+            "leave --on out, or measure it on each machine",
             ExitCode.USAGE,
         )
     chunks = spooled()

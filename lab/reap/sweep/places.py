@@ -1,15 +1,11 @@
 """Places where rounds run: the option that names one, and its pool."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import click
-
-from reap.commandline.experiments import decorated_by
-
-_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 _COUNTED = ("local", "slurm", "pbs", "lsf")
 _ADDRESSES = ("tcp", "tls", "ws", "wss", "ucx")
@@ -30,20 +26,14 @@ class _Place(click.ParamType[str]):
         return value
 
 
-OPTIONS = (
-    click.option(
-        "--on",
-        type=_Place(),
-        metavar="WHERE",
-        help="Run on N workers of this machine (local:N), on hosts by ssh (ssh:HOST,HOST), in N jobs of a "
-        "batch system (slurm:N, pbs:N, lsf:N), or on the workers of a Dask scheduler (tcp://HOST:PORT).",
-    ),
+option = click.option(
+    "--on",
+    type=_Place(),
+    metavar="WHERE",
+    help="Run on N workers of this machine (local:N), on hosts by ssh (ssh:HOST,HOST), in N jobs of a "
+    "batch system (slurm:N, pbs:N, lsf:N), or on the workers of a Dask scheduler (tcp://HOST:PORT).",
 )
-
-
-def options(verb: _Verb) -> _Verb:
-    """Gives a verb the option; it hands that to `Places.taken`."""
-    return decorated_by(verb, *OPTIONS)
+"""Gives a verb the option; it hands that to `Places.taken`."""
 
 
 @dataclass(frozen=True)

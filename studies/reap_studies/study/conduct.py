@@ -83,7 +83,7 @@ def spread_options(verb: Callable[..., Any]) -> Callable[..., Any]:
         type=click.IntRange(*FULL_ROUNDS),
         help="At most so many rounds of each experiment of a full study (default: 30).",
     )
-    return options(rounds(elsewhere.options(verb)))
+    return options(rounds(elsewhere.option(verb)))
 
 
 def conduct(
