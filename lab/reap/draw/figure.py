@@ -1,6 +1,10 @@
-"""A figure of a page."""
+"""Figures of a page, and the data that its scripts draw them from."""
 
 from dataclasses import dataclass
+
+import msgspec
+
+from reap.base.records import Record
 
 
 @dataclass(frozen=True)
@@ -14,3 +18,20 @@ class Figure:
     wide: bool = False
     option: str = ""
     """What the kind needs to know besides, such as the metric."""
+
+
+class Charts:
+    """Data that the charts of a page are drawn from, in the page's order."""
+
+    def __init__(self) -> None:
+        self._answers: list[Record] = []
+
+    def add(self, figure: Figure, chart: Record) -> dict[str, object]:
+        """The words of the template for one more."""
+        number = len(self._answers)
+        self._answers.append(chart)
+        return {"section": {"anchor": f"chart-{number}", "number": number}, "figure": figure}
+
+    def data(self) -> bytes:
+        """All of them, as the scripts read them."""
+        return msgspec.json.encode({"answers": self._answers})

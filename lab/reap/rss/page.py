@@ -2,13 +2,10 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from reap.base import units
-from reap.base.records import Record
 from reap.base.text import command_line
 from reap.draw import html
-from reap.draw.figure import Figure
+from reap.draw.figure import Charts
 from reap.launch.host.rows import machine_rows
 from reap.launch.records import Machine
 from reap.rss import view
@@ -63,7 +60,7 @@ def render(
     """
     text = ""
     for points in _POINTS:
-        charts = _Charts()
+        charts = Charts()
         multiples = view.multiples(trials) if trials and trials.curve else []
         small = [charts.add(figure, chart) for figure, chart in multiples]
         parts = _parts(seen, trials, remedied, points, charts)
@@ -83,29 +80,12 @@ def render(
     return text
 
 
-class _Charts:
-    """Data that the charts of a page are drawn from, in the page's order."""
-
-    def __init__(self) -> None:
-        self._answers: list[Record] = []
-
-    def add(self, figure: Figure, chart: Record) -> dict[str, object]:
-        """The words of the template for one more."""
-        number = len(self._answers)
-        self._answers.append(chart)
-        return {"section": {"anchor": f"chart-{number}", "number": number}, "figure": figure}
-
-    def data(self) -> bytes:
-        """All of them, as the scripts read them."""
-        return msgspec.json.encode({"answers": self._answers})
-
-
 def _parts(
     seen: Sequence[tuple[str, Residence]],
     trials: Trials | None,
     remedied: Residence | None,
     points: int,
-    charts: _Charts,
+    charts: Charts,
 ) -> list[dict[str, object]]:
     """Each process; the first also with the best remedy, on the same scale."""
     best = trial_judge.winner(trials) if trials else None
@@ -120,7 +100,7 @@ def _parts(
 
 
 def _part(
-    name: str, residence: Residence, owners: view.Owners, charts: _Charts, trials: Trials | None
+    name: str, residence: Residence, owners: view.Owners, charts: Charts, trials: Trials | None
 ) -> dict[str, object]:
     verdict = judge(residence)
     remedies = [] if trials else verdict.remedies

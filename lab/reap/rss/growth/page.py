@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from reap.base import units
 from reap.base.text import command_line
 from reap.draw import html
+from reap.draw.figure import Charts
 from reap.launch.host.rows import machine_rows
 from reap.launch.records import Machine
 from reap.rss.growth import terminal, view
@@ -22,14 +21,15 @@ def page(
     machine: Machine,
 ) -> str:
     """The verdict, all starts one after another as areas, and the trend of each part."""
-    charts = [view.areas(of)] if any(of) else []
+    charts = Charts()
+    areas = view.areas(of) if any(of) else None
+    chart = charts.add(view.figure(areas), areas) if areas else None
     return html.charted_page(
         "rss/growth/page.html.j2",
-        msgspec.json.encode({"answers": charts}),
+        charts.data(),
         title=f"Does the memory of {command_line(growth.command)} grow?",
         verdict=verdict,
-        section={"anchor": "chart-0", "number": 0},
-        drawing=view.figure(charts[0]) if charts else None,
+        chart=chart,
         rows=terminal.rows(growth, growth.resident) if growth.resident is not None else [],
         provenance=terminal.provenance(growth),
         notes=[*([growth.ended] if growth.ended else []), *growth.notes],
