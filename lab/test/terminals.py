@@ -1,4 +1,4 @@
-"""What is printed on a terminal, as text, and commands in a terminal of their own."""
+"""Output of a terminal as text, and commands in a terminal of their own."""
 
 import contextlib
 import fcntl
@@ -19,7 +19,7 @@ from programs import reap_command
 from rich.console import Console
 
 LEAVES = b"\x1b[?1049l"
-"""What leaves the alternate screen: behind it is what the user keeps."""
+"""Sequence that leaves the alternate screen: behind it is what the user keeps."""
 
 
 def printed(draw: Callable[..., None], held: object, width: int = 80, **options: Any) -> str:
@@ -59,7 +59,7 @@ class Terminal:
             self._read()
 
     def ends(self) -> int:
-        """Its exit code."""
+        """Waits for its end; returns its exit code."""
         until = time.monotonic() + 60
         with contextlib.suppress(OSError):  # the other side is closed
             while True:

@@ -58,7 +58,7 @@ def test_code_whose_first_page_has_the_end_of_another_segment(tmp_path):
 def test_programs_for_musl(tmp_path, flags):
     done, seen = via(tmp_path, target("attached.c", *flags, compiler="musl-gcc"), *ROUNDS)
     check(done, seen)
-    # Its calloc calls malloc, and its realloc both malloc and free.
+    # musl's calloc calls malloc, and its realloc both malloc and free.
     assert seen.calls["malloc"] == pytest.approx(3 * seen.calls["calloc"], rel=0.2)
     assert seen.calls["free"] == pytest.approx(5 * seen.calls["calloc"], rel=0.2)
 
@@ -270,7 +270,7 @@ MIMALLOC_NEW = """
         for (int i = 0; i < 1000; i++) { *take() = 1; *take_wrapped() = 1; usleep(200); }
         return 0;
     }"""
-"""As mimalloc-new-delete.h calls it; a wrapper around another of its functions counts once."""
+"""Calls mi_new as mimalloc-new-delete.h does; a wrapper around another of its functions counts once."""
 
 
 def test_the_operators_of_a_mimalloc_that_is_linked_in(tmp_path):

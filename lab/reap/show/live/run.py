@@ -15,9 +15,9 @@ from reap.show.live import analyse
 from reap.show.live.records import Depth, Moment
 
 MOST_EVENTS = 500_000
-"""That are read at once, in about 0.1 s of CPU time."""
+"""Events that are read at once, in about 0.1 s of CPU time."""
 _STACKS = 200
-"""With most bytes in use, and as many with most allocations: their names are looked up."""
+"""Stacks with most bytes in use, and as many with most allocations: their names are looked up."""
 _SITES = 30
 _SILENCE = 5.0
 """Seconds without a measurement by the launcher, which takes one each second, after which it is gone."""
@@ -50,7 +50,7 @@ class Watched:
                 over, behind = True, recording.update(MOST_EVENTS, True)
         now = recording.now()
         seconds, allocations, size = self._before
-        # What is attached is told of some tenths of a second at once, or of seconds.
+        # An attached process is reported for some tenths of a second at once, or for seconds.
         until = now.last_event if recording.attached else now.seconds
         passed = until - seconds
         if recording.attached and passed <= 0 and now.seconds - until < _SILENCE and self._last is not None:
