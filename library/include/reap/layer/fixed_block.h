@@ -192,7 +192,7 @@ class FixedBlock {
     static bool is_sealed(const void *address, std::size_t slab_size, const void *home) noexcept;
     /// Whether it is in a slab of this pool: in hardened mode.
     [[nodiscard]] bool holds(const void *address) const noexcept {
-        return links_.covers(address) && slab_of(const_cast<void *>(address), slab_size_)->owner == this &&
+        return links_.covers(address) && owner_by(address, slab_size_) == this &&
                is_sealed(address, slab_size_, home());
     }
     /// Hardened mode: from the first block on, blocks are freed through what this pool is a part of.
@@ -231,13 +231,15 @@ class FixedBlock {
             static void clear() noexcept {}
         };
         struct WithSecret {
-            static std::uint64_t word_for(const Slab *slab, const void *home) noexcept {
+            static std::uint64_t word_for(const Slab *slab, const void *owner, const void *home) noexcept {
                 const auto turned = [](const void *layer, int bits) {
                     return std::rotl(std::uint64_t{reinterpret_cast<std::uintptr_t>(layer)}, bits);
                 };
-                return turned(slab, 0) ^ turned(slab->owner, 16) ^ turned(home, 32) ^ Secret::of_process();
+                return turned(slab, 0) ^ turned(owner, 16) ^ turned(home, 32) ^ Secret::of_process();
             }
-            void set(const Slab &slab, const void *home) noexcept { word = word_for(&slab, home); }
+            void set(const Slab &slab, const void *home) noexcept {
+                word = word_for(&slab, slab.owner, home);
+            }
             void clear() noexcept { word = 0; }
             std::uint64_t word = 0;
         };
@@ -267,6 +269,8 @@ class FixedBlock {
     }
     /// Hardened mode: the pool that the address is of, if it has slabs of this size and is no part of others.
     [[nodiscard]] const void *pool_of(const void *address) const noexcept;
+    /// The owner of the slab that the address would be in, for any readable address.
+    static const FixedBlock *owner_by(const void *address, std::size_t slab_size) noexcept;
     bool find_place(void *address, Place &place) const noexcept;
     bool is_untouched(const void *block) const noexcept;
     void end_hardened(bool keeps_chunks) noexcept;
@@ -584,7 +588,17 @@ FixedBlockStatistics FixedBlock<Upstream>::statistics() const noexcept {
 
 // Hardened mode: allocated blocks are recorded, and freed ones wait.
 
-/// Hidden from memory-checking tools: the address may be anybody's.
+// Both are hidden from memory-checking tools, since the address may be anybody's; what they call is not.
+
+template <Source Upstream>
+#if REAP_ASAN
+[[gnu::no_sanitize_address]]
+#endif
+const FixedBlock<Upstream> *FixedBlock<Upstream>::owner_by(const void *address,
+                                                           std::size_t slab_size) noexcept {
+    return slab_of(const_cast<void *>(address), slab_size)->owner;
+}
+
 template <Source Upstream>
 #if REAP_ASAN
 [[gnu::no_sanitize_address]]
@@ -592,7 +606,7 @@ template <Source Upstream>
 bool FixedBlock<Upstream>::is_sealed(const void *address, std::size_t slab_size, const void *home) noexcept {
     if constexpr (hardened) {
         const Slab *const slab = slab_of(const_cast<void *>(address), slab_size);
-        return slab->seal.word == Slab::WithSecret::word_for(slab, home);
+        return slab->seal.word == Slab::WithSecret::word_for(slab, slab->owner, home);
     }
     return true;
 }
@@ -600,7 +614,7 @@ bool FixedBlock<Upstream>::is_sealed(const void *address, std::size_t slab_size,
 template <Source Upstream>
 const void *FixedBlock<Upstream>::pool_of(const void *address) const noexcept {
     if (!links_.covers(address)) return nullptr;
-    const FixedBlock *const owner = slab_of(const_cast<void *>(address), slab_size_)->owner;
+    const FixedBlock *const owner = owner_by(address, slab_size_);
     return owner != this && is_sealed(address, slab_size_, owner) ? owner : nullptr;
 }
 
