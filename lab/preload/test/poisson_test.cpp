@@ -60,6 +60,24 @@ TEST(Period, SettlesAtFiveHundredASecond) {
     }
 }
 
+// A program that ends after a fifth of a second has more than a hundred samples all the same.
+TEST(Period, SamplesAShortProgramOften) {
+    for (const double bytes_per_ns : {0.1, 1.0, 10.0}) {
+        Period period;
+        Random random(3);
+        double ns = 0;
+        int samples = 0;
+        for (; ns < 2e8; ++samples) {
+            const double step =
+                static_cast<double>(reap::preload::gap(random, period.bytes())) / bytes_per_ns;
+            ns += step;
+            period.sampled(static_cast<uint64_t>(step), Period::kFirst);
+        }
+        EXPECT_GT(samples, 130) << bytes_per_ns;
+        EXPECT_LT(samples, 400) << bytes_per_ns;
+    }
+}
+
 TEST(Period, StaysAboveItsFloorAndAFixedOneStays) {
     Period period;
     period.sampled(10'000'000, 1 << 20);

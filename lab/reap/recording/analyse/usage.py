@@ -21,6 +21,8 @@ _ALL_EVENTS = 2**63
 _LEAST_GROWTH = 1 << 20
 _NORMAL = 1.96
 """Standard errors to each side of a 95 % confidence interval."""
+_FINE = 0.2
+"""Of a rise, the half of its interval up to which a sampled curve shows whether it was steady."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +80,12 @@ def before_the_end(floors: Sequence[float]) -> Sequence[float]:
 def coarse_rise(levels: Sequence[float], variance: float) -> Estimate | None:
     """The rise of a sample that is too coarse to show whether it was steady; None of any other.
 
-    A triage of a fraction of a second has a few bursts of samples: memory that rises in a straight line is a
-    stair of unequal steps then.
+    A triage of a fraction of a second has a few hundred samples, of which a site may have some dozens: memory
+    that rises in a straight line is a stair of unequal steps then.
     """
     risen = levels[-1] - levels[len(levels) // 2]
     half = _NORMAL * math.sqrt(variance / 2)  # half of the blocks were allocated in that time
-    if half <= abs(risen) / 2:
+    if half <= abs(risen) * _FINE:
         return None
     return Estimate(value=risen, low=risen - half, high=risen + half)
 
