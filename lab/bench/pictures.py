@@ -95,7 +95,7 @@ PICTURES = {
     "check": Picture(CHECK, [*SERVER[:3], "1"], "check.html", 640, stdin=True),
     "compare": Picture(["compare", "--html", "compare.html"], SERVER, "compare.html", 1000, stdin=True),
     "sweep": Picture(
-        ["sweep", "plan.toml", "-o", "s1", "--html", "sweep.html"], [], "sweep.html", 760, at="h2"
+        ["compare", "--plan", "plan.toml", "-o", "s1", "--html", "sweep.html"], [], "sweep.html", 760, at="h2"
     ),
     "fleet": Picture(FLEET, [], "fleet.html", 900),
     "wall": Picture(["wall", "-o", "wall"], SERVER, "wall/wall.html", 810, stdin=True),

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from reap.commandline.experiments import Terminal as _TerminalListener
     from reap.commandline.groups import Group as Group
     from reap.commandline.progress import Bar as _ProgressBar
-    from reap.commandline.redact import redacting as redacting
     from reap.commandline.tables import Sheet as Sheet
     from reap.commandline.tables import write_page as write_page
     from reap.compare import run as _comparison
@@ -256,7 +255,6 @@ PLACES = {
     "option_groups": "reap.commandline.groups",
     "Group": "reap.commandline.groups:Group",
     "ProgressBar": "reap.commandline.progress:Bar",
-    "redacting": "reap.commandline.redact:redacting",
     "reporting": "reap.commandline.reporting",
     "Sheet": "reap.commandline.tables:Sheet",
     "write_page": "reap.commandline.tables:write_page",

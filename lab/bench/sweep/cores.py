@@ -2,9 +2,9 @@
 
     .venv/bin/python lab/bench/sweep/cores.py [--rounds 30] [--json]
 
-A worker on each core, as `reap sweep --on local:N` starts them. In turns the first has a round to itself, and
-has one while every other runs a round of the same program. Printed are, for each program and allocator, the
-ratio of CPU time alone and beside the others, the standard deviation of each, and the quotient of the two in
+A worker on each core, as `reap compare --on local:N` starts them. In turns the first has a round to itself,
+and has one while every other runs a round of the same program. Printed are, for each program and allocator,
+the ratio of CPU time alone and beside the others, the standard deviation of each, and the quotient of both in
 paired rounds with its 95 % CI (`glibc` is the baseline against itself); and how many times as many rounds
 there are in an hour.
 """

@@ -126,6 +126,8 @@ class _Hiding:
             return shlex.join(self.program(words)) if words else command
         if not isinstance(command, list | tuple) or not command:
             return command
+        if _ours(command):
+            command = [word for word in command if word != "--redact"]
         kept = 2 if _ours(command) else 1
         left = [LEFT_OUT] if len(command) > kept else []
         return type(command)([*(self(str(word)) for word in command[:kept]), *left])

@@ -9,7 +9,6 @@ import click
 
 from reap.base import redact
 from reap.base.errors import ExitCode, ReapError
-from reap.commandline.redact import redacting
 
 if TYPE_CHECKING:
     from reap.check.asked import Asked
@@ -96,7 +95,6 @@ def _limits(verb: Any) -> Any:  # noqa: ANN401 - as click's decorators
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("budget", required=False, type=_PATH, metavar="[BUDGET.toml] -- CMD...")
 @click.pass_context

@@ -20,16 +20,16 @@ from reap.base.text import did_you_mean, printable
 from reap.cli import config
 from reap.cli.commands import Commands
 from reap.cli.plain import print_plainly
+from reap.commandline import redact
 from reap.commandline.errors import complain
 
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "The time that allocation takes, and what saves it": {
         "run": ("reap.run.command", "Find out whether allocation slows a program, and what to do."),
         "wall": ("reap.wall.command", "Find out where its time goes, and which causes are proven."),
-        "compare": ("reap.sweep.compare", "Compare allocators, settings or builds on a program."),
+        "compare": ("reap.cli.compare", "Compare allocators, settings or builds, on any machines."),
         "tune": ("reap.tune.command", "Search an allocator's settings for those that suit it."),
         "fragment": ("reap.fragment.command", "Run it on a heap as fragmented as after weeks."),
-        "sweep": ("reap.sweep.command", "Compare on several programs, and on many machines."),
     },
     "What a program allocates, and where": {
         "record": ("reap.record.command", "Record a program's allocations into a file; --live shows them."),
@@ -128,6 +128,7 @@ class Verbs(click.Group):
 )
 @click.version_option(__version__, prog_name="reap")
 @config.option(COMMANDS)
+@redact.option
 def cli() -> None:
     """Find out whether memory allocation slows a program down, and what each remedy gains.
 
@@ -151,6 +152,7 @@ def main() -> NoReturn:
         sys.exit(error.code)
     except click.UsageError as error:
         error.show()
+        _say_where(error)
         sys.exit(ExitCode.USAGE)
     except click.ClickException as error:
         error.show()
@@ -179,6 +181,14 @@ def main() -> NoReturn:
     except Exception:  # noqa: BLE001 - a mistake of ours must not look like the program's own exit code 1
         _mistake()
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+def _say_where(error: click.UsageError) -> None:
+    """Says where an option of `reap` itself goes that was given to one of its commands."""
+    name = error.option_name if isinstance(error, click.NoSuchOption) else ""
+    if error.ctx is not None and any(name in each.opts for each in cli.params):
+        words = ["reap", name, *error.ctx.command_path.split()[1:], "..."]
+        click.echo(f"  put it before the command: {' '.join(words)}", err=True)
 
 
 _LIMITED = """ while it loaded its libraries

@@ -1,4 +1,4 @@
-"""The option `--redact`, which every command has that writes something to be shared."""
+"""Option `--redact` of `reap` itself, for what any command writes to be shared."""
 
 import sys
 from pathlib import Path
@@ -16,8 +16,8 @@ def _begin(context: click.Context, _option: click.Parameter, given: bool) -> boo
     return given
 
 
-def redacting(function: Any) -> Any:  # noqa: ANN401 - as click's decorators
-    """Adds the option to a command. What is written then goes through `reap.base.redact.shared`."""
+def option(function: Any) -> Any:  # noqa: ANN401 - as click's decorators
+    """Adds the option. What is written then goes through `reap.base.redact.shared`."""
     return click.option(
         "--redact",
         is_flag=True,

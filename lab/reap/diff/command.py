@@ -7,7 +7,6 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import beginning
-from reap.commandline.redact import redacting
 
 if TYPE_CHECKING:
     from reap import native
@@ -40,7 +39,6 @@ _MEASURES = ("allocations", "bytes", "peak", "temporary", "live-at-exit")
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def diff(
     before: Path,

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import click
 
-from reap.commandline.redact import redacting
-
 _COLOURS = {"good": "green", "poor": "yellow", "bad": "bold red"}
 
 
@@ -19,7 +17,6 @@ _COLOURS = {"good": "green", "poor": "yellow", "bad": "bold red"}
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write a report as one HTML file.",
 )
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def doctor(json_file: Path | None, html_file: Path | None, force: bool) -> int:
     """Check what this machine can and cannot measure, and how to fix it.

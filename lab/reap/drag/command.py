@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from reap.commandline.redact import redacting
-
 if TYPE_CHECKING:
     from reap.drag.engine import Engine
 
@@ -42,7 +40,6 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--details", is_flag=True, help="Print every process and site, above the verdict.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a page as one HTML file.")
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def drag(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import click
 
 from reap.commandline.label import LABEL
-from reap.commandline.redact import redacting
 
 if TYPE_CHECKING:
     from reap.fleet.records import By, Measure
@@ -44,7 +43,6 @@ _KEYS = ("service", "version", "host")
 @click.option("--compact", type=_PATH, help="Also write all rows that were read into one Parquet file.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.pass_context
 def fleet(

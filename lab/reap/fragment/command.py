@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reap.commandline.redact import redacting
 from reap.launch.litter.level import Level, custom, named
 from reap.launch.litter.records import DEFAULT_SEED, ORDERS
 
@@ -62,7 +61,6 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Time limit in seconds.")
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def fragment(

@@ -7,7 +7,6 @@ import click
 
 from reap.base.files import unused
 from reap.commandline import servers
-from reap.commandline.redact import redacting
 from reap.server import words as server_words
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
@@ -65,7 +64,6 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 )
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @servers.options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")

@@ -11,7 +11,6 @@ from reap.base.errors import ExitCode, ReapError
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
-from reap.commandline.redact import redacting
 from reap.compare import experiments
 from reap.compare import servers as fitting
 from reap.drag.exact import valgrind
@@ -33,7 +32,6 @@ from reap.run import run as running
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the report to this file, too.",
 )
-@redacting
 @click.option("--drag", is_flag=True, help="Also measure drag (adds one run, about 10x slower).")
 @click.option("--details", is_flag=True, help="Print the evidence and every table before the verdict.")
 @servers.options

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reap.commandline.redact import redacting
-
 if TYPE_CHECKING:
     from reap import native
     from reap.recording.analyse.calls import Calls
@@ -47,7 +45,6 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
     metavar="SECONDS",
     help="With --live: between two refreshes.",
 )
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.pass_context
 def show(
@@ -139,7 +136,7 @@ def show(
 
 _OF_A_WHOLE = (
     *("json_file", "html_file", "callers", "resolve", "sysroots", "debug_folders"),
-    *("redact", "force"),
+    "force",
 )
 """Options that must not be used with --live."""
 

@@ -146,12 +146,19 @@ class SweepFolder(Open):
         return True
 
 
+def is_one(path: Path) -> bool:
+    """Whether it is the folder of a sweep."""
+    return (path / _SWEEP).is_file()
+
+
 def read(path: Path) -> Sweep:
     """Reads a sweep's folder. Throws ReapError."""
     sweep = read_back(path / _SWEEP, Sweep, "begin a new sweep")
     if sweep is None:
         raise ReapError(
-            f"{path} is not a sweep's folder", "give the folder that `reap sweep` made", ExitCode.USAGE
+            f"{path} is not a sweep's folder",
+            "give the folder of a comparison with --plan or --on",
+            ExitCode.USAGE,
         )
     if sweep.schema > plan.SCHEMA:
         raise ReapError(f"{path} was made by a newer reap ({sweep.reap_version})", "go on with that one")
@@ -189,4 +196,4 @@ def _decoded(path: Path, line: bytes, kind: type[Line]) -> Line:
 
 
 def _resume(path: Path) -> str:
-    return shlex.join(["reap", "sweep", "--resume", str(path)])
+    return shlex.join(["reap", "compare", "--resume", str(path)])

@@ -1,8 +1,8 @@
-"""Steps of `reap sweep`: the workers, the folder, the answer and its files."""
+"""Steps of a sweep: the workers, the folder, the answer and its files."""
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from reap.base.files import unused, write_safely
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
-from reap.sweep import analyse, cluster, export, folder, judge, plan, terminal, worker
+from reap.sweep import analyse, cluster, export, folder, judge, terminal, worker
 from reap.sweep import page as pages
 from reap.sweep.folder import SweepFolder
 from reap.sweep.places import Places
@@ -24,40 +24,28 @@ from reap.sweep.run import Course, Driver
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The command line."""
+    """Where a sweep runs, and the files that are asked for."""
 
     places: Places
-    plan: Path | None = None
-    resume: Path | None = None
     output: Path | None
     json_file: Path | None
     html_file: Path | None
-    parquet_file: Path | None = None
+    parquet_file: Path | None
     force: bool
 
 
-def sweep(asked: Asked) -> int:
-    """Runs what is left, and answers from all that has ended. Throws ReapError."""
-    if (asked.plan is None) == (asked.resume is None):
-        raise ReapError(
-            "give either a plan or --resume",
-            "reap sweep plan.toml, or reap sweep --resume FOLDER",
-            ExitCode.USAGE,
-        )
-    if asked.resume is not None and asked.output is not None:
+def begin(asked: Asked, make: Callable[[], Sweep], name: str) -> int:
+    """Runs the sweep that `make` makes once files can be written, and answers from it. Throws ReapError."""
+    _require(asked)
+    return _answered(asked, SweepFolder.create(asked.output or unused(f"sweep-{name}"), make()))
+
+
+def resume(asked: Asked, path: Path) -> int:
+    """Runs what is left of a sweep, and answers from all that has ended. Throws ReapError."""
+    if asked.output is not None:
         raise ReapError("--resume goes on in its own folder", "leave out --output", ExitCode.USAGE)
     _require(asked)
-    if asked.resume is not None:
-        return _answered(asked, SweepFolder.resume(asked.resume))
-    assert asked.plan is not None  # noqa: S101 - one of the two was given
-    made = plan.sweep(plan.read(asked.plan), asked.plan.absolute().parent)
-    return _answered(asked, _created(asked, made, asked.plan.stem))
-
-
-def begin(asked: Asked, made: Sweep, name: str) -> int:
-    """Runs a sweep that no file describes, and answers from it. Throws ReapError."""
-    _require(asked)
-    return _answered(asked, _created(asked, made, name))
+    return _answered(asked, SweepFolder.resume(path))
 
 
 def result_of(opened: SweepFolder, course: Course) -> SweepResult:
@@ -84,10 +72,6 @@ def _require(asked: Asked) -> None:
     reporting.require_file(asked.parquet_file)
     if asked.parquet_file is not None:
         export.require()
-
-
-def _created(asked: Asked, made: Sweep, name: str) -> SweepFolder:
-    return SweepFolder.create(asked.output or unused(f"sweep-{name}"), made)
 
 
 def _answered(asked: Asked, opened: SweepFolder) -> int:
@@ -134,6 +118,6 @@ def _finish(asked: Asked, opened: SweepFolder, course: Course) -> int:
         reporting.say_written("all runs", asked.parquet_file)
     reporting.say_written("the blocks", opened.path)
     if course.problems:
-        reporting.say_command("to run what is missing", ["reap", "sweep", "--resume", str(opened.path)])
+        reporting.say_command("to run what is missing", ["reap", "compare", "--resume", str(opened.path)])
         return ExitCode.FAILED
     return ExitCode.FAILED if result.dropped else ExitCode.OK

@@ -13,7 +13,6 @@ from reap.answer.records import Answer
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import experiments, reporting, servers
 from reap.commandline.progress import Bar
-from reap.commandline.redact import redacting
 from reap.commandline.stdin import spooled
 from reap.compare.serving import ServerStarter
 from reap.experiment.folder import Folder
@@ -31,7 +30,6 @@ _OWN = ("allocator", "objectives", "timeout", "prepare", "cleanup", "output", *s
 @click.command()
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@redacting
 @click.option(
     "--for",
     "objectives",

@@ -22,7 +22,6 @@ from reap.base.files import STANDARD_OUTPUT, elsewhere, unused, write_safely
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
-from reap.commandline.redact import redacting
 from reap.commandline.stdin import spooled, with_input
 from reap.compare.part import ComparisonPart
 from reap.evidence import run as measuring
@@ -91,7 +90,6 @@ class Asked:
 )
 @click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too; - is standard output.")
 @click.option("--html", "html_file", type=_FILE, help="Write the report to this file, too.")
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @servers.options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from programs import compile_c, reap
 
 from reap.base.errors import ExitCode, ReapError
-from reap.compare.command import compare
+from reap.cli.compare import compare
 
 pytestmark = pytest.mark.timed
 

@@ -88,7 +88,7 @@ def test_the_studies_are_a_package_of_their_own(release, wheel, clean, tmp_path)
     assert "  study " not in run(reap, "--help", cwd=tmp_path)
     (tmp_path / "plan.toml").write_text('allocators = ["glibc", "reap"]\n[[programs]]\ncard = "sed"\n')
     done = subprocess.run(
-        [reap, "sweep", "plan.toml"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [reap, "compare", "--plan", "plan.toml"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert "pip install reap-studies" in done.stdout + done.stderr
     studies = tmp_path / "studies"

@@ -12,7 +12,7 @@ from samples import comparison_of
 from served import load, running, server
 
 from reap.base.errors import ExitCode, ReapError
-from reap.compare.command import compare
+from reap.cli.compare import compare
 from reap.compare.terminal import render
 from reap.server.ready import free_ports
 

@@ -70,7 +70,6 @@ def test_a_recording_that_is_over_is_shown_once(tmp_path):
             ExitCode.USAGE,
             "--callers, --resolve must not be used with --live",
         ),
-        (("--live", "--redact"), ExitCode.USAGE, "--redact must not be used with --live"),
         (("--live", "--interval", "0"), ExitCode.USAGE, "0.1"),
         (("--interval", "2"), ExitCode.USAGE, "--interval requires --live"),
         (("--live",), ExitCode.INTERNAL, "No such file"),

@@ -8,7 +8,7 @@ import pytest
 from lab.test.cli.schemas import assert_valid
 from programs import reap, reap_command
 
-from reap.sweep import compare, folder
+from reap.sweep import command_line, folder
 
 
 @pytest.fixture
@@ -22,15 +22,15 @@ def place(tmp_path, monkeypatch):
 def test_files_that_the_command_names_below_this_folder_are_copied(place):
     shutil.copy(shutil.which("cat"), place / "ours")
     words = ["./ours", "data/text", str(place / "data/text"), "data", "-n", "/etc/passwd", "../x"]
-    run, files = compare.staged(words, place)
+    run, files = command_line.staged(words, place)
     assert run == ["./ours", "data/text", "data/text", "data", "-n", "/etc/passwd", "../x"]
     assert files == ["ours", "data/text"]
 
 
 def test_a_program_of_the_path_is_the_worker_s_own_even_if_a_file_here_is_called_so(place):
     (place / "cat").touch()
-    assert compare.staged(["cat", "cat"], place) == (["cat", "cat"], ["cat"])
-    assert compare.staged([str(place / "cat")], place) == (["./cat"], ["cat"])
+    assert command_line.staged(["cat", "cat"], place) == (["cat", "cat"], ["cat"])
+    assert command_line.staged([str(place / "cat")], place) == (["./cat"], ["cat"])
 
 
 @pytest.mark.slow

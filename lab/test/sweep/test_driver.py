@@ -182,4 +182,4 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         with pytest.raises(InterruptedRunError) as caught:
             driver.run()
     assert caught.value.code == 130
-    assert "reap sweep --resume" in caught.value.hint
+    assert "reap compare --resume" in caught.value.hint

@@ -113,7 +113,7 @@ def test_a_full_disk_says_how_to_go_on(tmp_path, monkeypatch):
         monkeypatch.setattr("reap.sweep.folder.append_bytes", full)
         with pytest.raises(ReapError, match="No space left") as caught:
             Driver(folder, Here(SWEEP, work=fakes.work, ask=fakes.ask), Listener()).run()
-        assert f"reap sweep --resume {tmp_path / 's'}" in caught.value.hint
+        assert f"reap compare --resume {tmp_path / 's'}" in caught.value.hint
 
 
 SCRIPT = """

@@ -70,13 +70,13 @@ def test_rounds_run_on_a_host_that_ssh_reaches(alpha, tmp_path, monkeypatch):
     shutil.copy(shutil.which("cat"), tmp_path / "ours")
     (tmp_path / "text").write_text("of the test\n" * 1000)
     (tmp_path / "plan.toml").write_text(PLAN)
-    answer = reap("sweep", "plan.toml", "--on", f"ssh:{alpha}", "-o", "s")
+    answer = reap("compare", "--plan", "plan.toml", "--on", f"ssh:{alpha}", "-o", "s")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     done = list(folder.blocks(tmp_path / "s"))
     assert sorted(each.block.round for each in done) == [0, 1]
     assert {each.facts.host for each in done} == {socket.gethostname()}
 
-    answer = reap("sweep", "plan.toml", "--on", "ssh:beta", "-o", "t")
+    answer = reap("compare", "--plan", "plan.toml", "--on", "ssh:beta", "-o", "t")
     assert answer.returncode != 0
     assert "no cluster could be started by ssh on beta" in answer.stderr
     assert "try `ssh beta" in answer.stderr

@@ -1,4 +1,4 @@
-"""`reap sweep` as a user calls it: real rounds of a small program, here and on a cluster."""
+"""Sweeps as a user calls it: real rounds of a small program, here and on a cluster."""
 
 import json
 import math
@@ -49,7 +49,7 @@ def ended(place):
 
 def test_a_plan_is_run_here_and_everything_is_written(place):
     files = ["--json", "s.json", "--html", "s.html", "--export-parquet", "s.parquet"]
-    answer = reap("sweep", "plan.toml", "-o", "s", *files)
+    answer = reap("compare", "--plan", "plan.toml", "-o", "s", *files)
     assert answer.returncode == 0, answer.stderr
     assert "CPU time against glibc" in answer.stdout
     assert "3 rounds on 1 machine of 1 kind" in answer.stdout
@@ -67,7 +67,7 @@ def test_a_plan_is_run_here_and_everything_is_written(place):
     assert len(table) == 9
     assert {row["kernel"] for row in table} == {here["machine"]["kernel"]}
     assert all(row["cpu_seconds"] > 0 and row["status"] == 0 for row in table)
-    again = reap("sweep", "--resume", "s", "--json", "-")
+    again = reap("compare", "--resume", "s", "--json", "-")
     assert again.returncode == 0
     assert json.loads(again.stdout)["sweep"] == found["sweep"]
     assert ended(place) == [0, 1, 2]
@@ -75,7 +75,7 @@ def test_a_plan_is_run_here_and_everything_is_written(place):
 
 @pytest.mark.usefixtures("place")
 def test_the_queries_of_the_page_answer():
-    assert reap("sweep", "plan.toml", "-o", "s", "--export-parquet", "s1.parquet").returncode == 0
+    assert reap("compare", "--plan", "plan.toml", "-o", "s", "--export-parquet", "s1.parquet").returncode == 0
     page = (Path(__file__).parents[3] / "docs/sweep.md").read_text()
     written = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
     ratios, noise = (duckdb.sql(re.sub("'(perl-hash|sort)'", "'ours'", each)).fetchall() for each in written)
@@ -88,7 +88,7 @@ def test_the_queries_of_the_page_answer():
 
 def test_a_typo_is_one_message(place):
     (place / "plan.toml").write_text(PLAN.format(rounds=3).replace("rounds", "roudns"))
-    answer = reap("sweep", "plan.toml")
+    answer = reap("compare", "--plan", "plan.toml")
     assert answer.returncode == 2
     what, hint = answer.stderr.splitlines()
     assert what == "reap: plan.toml has an unknown key 'roudns'"
@@ -98,15 +98,18 @@ def test_a_typo_is_one_message(place):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "give either a plan or --resume"),
-        (["plan.toml", "--resume", "s"], "give either a plan or --resume"),
-        (["--resume", "s", "-o", "t"], "leave out --output"),
-        (["plan.toml", "--on", "local:0"], "'local:0' names no place"),
-        (["missing.toml"], "missing.toml cannot be read"),
+        (["--plan", "plan.toml", "--resume", "s"], "leave out --plan"),
+        (["--plan", "plan.toml", "-a", "reap"], "--allocators cannot be used with --plan"),
+        (["--plan", "plan.toml", "--", "true"], "plan.toml names the programs"),
+        (["--resume", "s", "-o", "t"], "it takes no --output"),
+        (["--resume", "s", "--on", "local:2"], "s is not a sweep's folder"),
+        (["--plan", "plan.toml", "--on", "local:0"], "'local:0' names no place"),
+        (["--plan", "missing.toml"], "missing.toml cannot be read"),
+        (["--export-parquet", "x.parquet", "--", "true"], "--export-parquet needs --plan or --on"),
     ],
 )
 def test_what_does_not_go_together_is_refused(place, words, said):
-    answer = reap("sweep", *words)
+    answer = reap("compare", *words)
     assert answer.returncode == 2
     assert said in answer.stderr
     assert not (place / "s").exists()
@@ -115,18 +118,18 @@ def test_what_does_not_go_together_is_refused(place, words, said):
 def test_a_program_that_is_not_there_is_named_with_its_cell(place):
     more = '[[programs]]\ncommand = ["no-such-program-of-reap"]\n'
     (place / "plan.toml").write_text(PLAN.format(rounds=2) + more)
-    answer = reap("sweep", "plan.toml", "-o", "s")
+    answer = reap("compare", "--plan", "plan.toml", "-o", "s")
     assert answer.returncode == 1
     said = "here, cell no-such-program-of-reap: no-such-program-of-reap: no such command in PATH"
     assert said in " ".join(answer.stdout.split())
-    assert "to run what is missing: reap sweep --resume" in answer.stderr
+    assert "to run what is missing: reap compare --resume" in answer.stderr
     assert len(ended(place)) == 2
 
 
 def test_levels_are_compared_within_themselves(place):
     text = PLAN.format(rounds=2).replace("rounds", 'levels = ["adv0", "adv1"]\nrounds')
     (place / "plan.toml").write_text(text)
-    answer = reap("sweep", "plan.toml", "-o", "s", "--json", "s.json")
+    answer = reap("compare", "--plan", "plan.toml", "-o", "s", "--json", "s.json")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     effects = json.loads((place / "s.json").read_text())["sweep"]["effects"]
     assert {each["level"] for each in effects if each["allocator"] == "reap"} == {"adv0", "adv1"}
@@ -135,7 +138,7 @@ def test_levels_are_compared_within_themselves(place):
 def test_a_kill_loses_the_running_round_alone(place):
     (place / "plan.toml").write_text(PLAN.format(rounds=200))
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([*reap_command(), "sweep", "plan.toml", "-o", "s"], **quiet)
+    process = subprocess.Popen([*reap_command(), "compare", "--plan", "plan.toml", "-o", "s"], **quiet)
     log = place / "s/blocks.jsonl"
     until = time.monotonic() + 60
     while not (log.exists() and log.stat().st_size) and time.monotonic() < until:
@@ -147,7 +150,7 @@ def test_a_kill_loses_the_running_round_alone(place):
     sweep = json.loads((place / "s/sweep.json").read_text())
     sweep["cells"][0]["rounds"] = max(before) + 3
     (place / "s/sweep.json").write_text(json.dumps(sweep))
-    answer = reap("sweep", "--resume", "s")
+    answer = reap("compare", "--resume", "s")
     assert answer.returncode == 0, answer.stderr
     assert sorted(ended(place)) == list(range(max(before) + 3))
 
@@ -157,7 +160,7 @@ def test_a_program_for_another_processor_is_named_with_its_cell(place):
     image = bytearray((place / "ours").read_bytes())
     image[18:20] = (183).to_bytes(2, "little")  # EM_AARCH64
     (place / "ours").write_bytes(image)
-    answer = reap("sweep", "plan.toml", "-o", "s")
+    answer = reap("compare", "--plan", "plan.toml", "-o", "s")
     assert answer.returncode == 1
     assert "here, cell ours: " in answer.stderr
     assert "is a program for another machine (AARCH64, 64-bit)" in answer.stderr
@@ -173,7 +176,7 @@ def test_real_rounds_on_workers_say_what_those_here_say(place):
     found = {}
     for where in ([], ["--on", f"local:{workers}"]):
         name = "".join(where) or "here"
-        answer = reap("sweep", "plan.toml", *where, "-o", name, "--json", f"{name}.json")
+        answer = reap("compare", "--plan", "plan.toml", *where, "-o", name, "--json", f"{name}.json")
         assert answer.returncode == 0, answer.stdout + answer.stderr
         found[name] = json.loads((place / f"{name}.json").read_text())["sweep"]
     done = list(folder.blocks(place / f"--onlocal:{workers}"))

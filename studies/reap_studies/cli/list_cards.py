@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from reap.api import ExitCode, redacting
+from reap.api import ExitCode
 
 
 @click.command("list")
@@ -17,7 +17,6 @@ from reap.api import ExitCode, redacting
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write a report as one HTML file.",
 )
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def list_cards(json_file: Path | None, html_file: Path | None, force: bool) -> int:
     """List the programs, the kind of custom allocator each has, and its variants.

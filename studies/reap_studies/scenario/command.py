@@ -4,8 +4,6 @@ from pathlib import Path
 
 import click
 
-from reap.api import redacting
-
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -13,7 +11,6 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.argument("name", required=False)
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 def scenario(name: str | None, json_file: Path | None, html_file: Path | None, force: bool) -> int:
     """Reproduce a known allocator problem and compare its remedies.

@@ -9,7 +9,6 @@ from reap.cli.allocators.check import check
 from reap.cli.allocators.install import install
 from reap.cli.allocators.path import path
 from reap.commandline.groups import Group
-from reap.commandline.redact import redacting
 
 _DEFAULT = "(what programs have by default)"
 
@@ -24,7 +23,6 @@ _DEFAULT = "(what programs have by default)"
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write a report as one HTML file.",
 )
-@redacting
 @click.option("-f", "--force", is_flag=True, help="Replace what exists.")
 @click.pass_context
 def allocators(context: click.Context, json_file: Path | None, html_file: Path | None, force: bool) -> int:

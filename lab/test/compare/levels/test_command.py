@@ -11,7 +11,7 @@ from programs import compile_c, library, program, reap
 
 from reap.allocators import catalog
 from reap.base.errors import ExitCode, ReapError
-from reap.compare.command import compare
+from reap.cli.compare import compare
 from reap.compare.levels import run as levels_run
 from reap.experiment import folder as folders
 from reap.experiment.folder import Folder

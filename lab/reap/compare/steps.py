@@ -1,7 +1,7 @@
-"""`reap compare`: allocators compared on one program, and on fragmented heaps where levels are asked for."""
+"""Steps of `reap compare` on one program, and on fragmented heaps where levels are asked for."""
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
@@ -13,7 +13,6 @@ from reap.base.files import write_safely
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
-from reap.commandline.redact import redacting
 from reap.compare import against, experiments, export, scan, words
 from reap.compare import run as comparing
 from reap.compare import servers as fitting
@@ -23,39 +22,9 @@ from reap.compare.levels.part import LevelsPart
 from reap.compare.levels.records import Fragmented
 from reap.compare.part import ComparisonPart
 from reap.experiment.folder import Folder
-from reap.experiment.records import Comparison, Objective
-
-_DETAILS = "Print every table before the verdict."
-_WITNESS = (
-    "Also count the instructions of one run of each, after the rounds: by the processor where it lets us, "
-    "else by callgrind, about 50 times as slow."
-)
-_PATH = click.Path(path_type=Path, dir_okay=False)
+from reap.experiment.records import Comparison
 
 
-@click.command()
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
-@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@redacting
-@click.option("--export-csv", "csv_file", type=_PATH, help="Write the ratios as CSV; - is standard output.")
-@click.option("--export-markdown", "markdown_file", type=_PATH, help="Write the ratios as a Markdown table.")
-@click.option("--details", is_flag=True, help=_DETAILS)
-@click.option(
-    "--for",
-    "objective",
-    type=click.Choice(get_args(Objective)),
-    default="time",
-    show_default=True,
-    help="What the verdict is on: time, or memory: settled (median of the second half of the run), mean over "
-    "time, or peak.",
-)
-@click.option("--witness", type=click.Choice(["instructions"]), help=_WITNESS)
-@servers.options
-@servers.load_options
-@against.options
-@scan.option
-@level_options.options
-@experiments.options
 def compare(
     context: click.Context,
     /,
@@ -67,38 +36,7 @@ def compare(
     force: bool,
     **options: Any,  # noqa: ANN401 - click's; level_options.asked and experiments.opened say
 ) -> int:
-    """Compare allocators on a program.
-
-    Runs CMD many times, under each allocator in turn, and prints which is faster than the C library's malloc,
-    with 95 % CIs; with --details also CPU time, wall time, peak memory and page faults as ratios. If an
-    interval contains 1, the result is *inconclusive*. CMD should do the same work in each run; use --prepare
-    for setup. Standard input is read once and given to every run; output is compared, then discarded.
-
-    With --against it compares CMD with other commands, such as the program before and after a change, and
-    with --scan with itself with other values of a parameter.
-
-    With --server it compares a server under load: each round starts it under each allocator, waits until it
-    is ready, and runs --load once to warm it up and --loads times more. Only the server's own processes are
-    measured. Where the number of requests is known, CPU time per request is compared. --against compares two
-    commands or settings of a server, each under the same load.
-
-    With --naive or --naive-env it compares CMD with its own allocator and without, under each allocator.
-    With --levels it also runs each variant and allocator on heaps fragmented like those of long-running
-    processes (see `reap fragment`), with controls. The cost of littering is subtracted.
-
-    Exits with CMD's own status under the baseline, or 1 if an allocator changed its status or its output, if
-    none could be compared (as where --budget allows less than two rounds), or a heap could not be littered.
-
-    \b
-        reap compare --allocators glibc,jemalloc,mine=/path/libmine.so -- ./server --selftest
-        reap compare --against './server-old --selftest' -- ./server --selftest
-        reap compare --against-env MALLOC_ARENA_MAX=1 -- ./server --selftest
-        reap compare --for settled -- ./server --selftest
-        reap compare --scan threads=1,2,4 -- xz --threads={threads} --stdout file
-        reap compare --server 'redis-server --port {port}' --ready tcp --load 'redis-benchmark -p {port} -q'
-        reap compare --server ... --ready tcp --load ... --against-env MALLOC_ARENA_MAX=1
-        reap compare --levels adv0,adv3 --naive-env PYTHONMALLOC=malloc -- python3 script.py
-    """  # noqa: D301 - click wants the character itself
+    """Runs the experiment that the options name, or what is left of it, and answers from it."""
     tables = (csv_file, markdown_file)
     reporting.refuse_existing(json_file, html_file, *tables, force=force, made=options["output"])
     asked = level_options.asked(context, options)
