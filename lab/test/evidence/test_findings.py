@@ -356,6 +356,15 @@ def test_larger_caches_tell_too_many_blocks_from_too_large_ones(
 
 
 @pytest.mark.parametrize(
+    ("above", "named"), [(0.02, "tcache overflow"), (0.45, "many allocations"), (0.55, "large blocks")]
+)
+def test_nothing_tells_them_where_larger_caches_were_not_tried(above: float, named: Cause) -> None:
+    held = comparison_of([price("cache", 0.5)])
+    (only,) = judged([OVERFLOW], trials_of([held]), {}, above_cache=above)
+    assert (only.cause, only.status) == (named, "proven")
+
+
+@pytest.mark.parametrize(
     ("above", "named"), [(0.02, ["tcache overflow"]), (0.3, []), (0.8, ["large blocks"])]
 )
 def test_a_cache_that_gains_unasked_is_named_by_the_blocks_that_it_keeps(

@@ -126,11 +126,15 @@ def _by_size(suspicion: Suspicion, ran: Trials, above_cache: float) -> Suspicion
     """Names a suspicion by the blocks that the cache does not keep: too many of them, or too large ones.
 
     A cache that never overflows keeps both. Where there are some of each, larger caches of glibc's, which
-    keep more blocks and no larger ones, tell by gaining nothing.
+    keep more blocks and no larger ones, tell by gaining nothing. Where they were not tried the cause is what
+    both have in common.
     """
-    setting = ran.get(LARGER_CACHE)
-    if suspicion.cause != "tcache overflow" or above_cache < at.SOME_LARGE or setting is None:
+    if suspicion.cause != "tcache overflow" or above_cache < at.SOME_LARGE:
         return suspicion
+    setting = ran.get(LARGER_CACHE)
+    if setting is None:
+        large = above_cache >= at.MOSTLY_LARGE
+        return msgspec.structs.replace(suspicion, cause="large blocks" if large else "many allocations")
     refuted = judge.standing(*setting) is Standing.NONE
     return msgspec.structs.replace(suspicion, cause="large blocks") if refuted else suspicion
 
