@@ -1,11 +1,8 @@
 """Installation of this Reap: where the library's headers are, and the command that installs it again."""
 
-import json
 import shlex
 import sys
-from importlib import metadata
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from reap.base.errors import ReapError
 
@@ -40,6 +37,10 @@ def headers() -> Path:
 
 def _origin() -> Path | None:
     """The folder or the file that it was installed from, as pip keeps it; None of a package index."""
+    import json  # these take as long to load as all else that records
+    from importlib import metadata
+    from urllib.parse import unquote, urlsplit
+
     try:
         kept = metadata.distribution(_NAME).read_text("direct_url.json")
         url = urlsplit(json.loads(kept)["url"]) if kept else None

@@ -17,10 +17,9 @@ from reap import __version__
 from reap.base import installation
 from reap.base.errors import ExitCode, ReapError
 from reap.base.text import did_you_mean, printable
-from reap.cli import config
+from reap.cli import config, redact
 from reap.cli.commands import Commands
 from reap.cli.plain import print_plainly
-from reap.commandline import redact
 from reap.commandline.errors import complain
 
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {

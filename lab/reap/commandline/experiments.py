@@ -1,7 +1,7 @@
 """Repeated runs: their options, their folder and their progress."""
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -108,13 +108,3 @@ def reopened(verb: str, path: Path, command: list[str], given: set[str]) -> Fold
             ExitCode.USAGE,
         )
     return folder
-
-
-def written(context: click.Context, names: Iterable[str]) -> set[str]:
-    """Options of these parameters that were written on the command line."""
-    source = click.core.ParameterSource.COMMANDLINE
-    return {
-        max(each.opts, key=len)
-        for each in context.command.params
-        if each.name in names and context.get_parameter_source(each.name) is source
-    }

@@ -12,7 +12,7 @@ from reap.allocators.records import Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import words
 from reap.commandline.experiments import SECONDS, decorated_by
-from reap.commandline.experiments import written as written_of
+from reap.commandline.written import written as written_of
 from reap.experiment.once import service_alone
 from reap.launch import program as programs
 from reap.launch.program import Program

@@ -12,8 +12,9 @@ from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import groups, servers
-from reap.commandline.experiments import SECONDS, decorated_by, new_folder, reopened, running, written
+from reap.commandline.experiments import SECONDS, decorated_by, new_folder, reopened, running
 from reap.commandline.stdin import spooled
+from reap.commandline.written import written
 from reap.compare import against as other_commands
 from reap.compare import run as comparing
 from reap.compare.levels import options as level_options

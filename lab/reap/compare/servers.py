@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
-from reap.commandline.experiments import written
+from reap.commandline.written import written
 from reap.experiment.spec import Variant
 from reap.server import ready
 from reap.server.records import PORT, Server

@@ -76,7 +76,7 @@ def fleet(
         reap fleet fleet/ --compare 1.4 1.5
     """  # noqa: D301 - click wants the character itself
     from reap.base.errors import ExitCode, ReapError
-    from reap.commandline.experiments import written
+    from reap.commandline.written import written
     from reap.fleet import steps
 
     for key, _ in where:

@@ -157,8 +157,8 @@ def record(
     from reap.base.text import printable
     from reap.commandline import reporting
     from reap.commandline.errors import complain
-    from reap.commandline.experiments import written
     from reap.commandline.recorded import to_record
+    from reap.commandline.written import written
     from reap.record import steps
     from reap.recording import record as recording
     from reap.recording.attach import FOREVER, MOST_OVERHEAD

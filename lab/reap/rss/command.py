@@ -253,7 +253,7 @@ _OF_A_RUN = ("seconds", "record", "timeout", "tries", "budget")
 def _require_hours(context: click.Context) -> None:
     """Throws ReapError for options that do not go with --hours."""
     from reap.base.errors import ExitCode, ReapError
-    from reap.commandline.experiments import written
+    from reap.commandline.written import written
 
     if unused := sorted(written(context, _OF_A_RUN)):
         raise ReapError(f"{unused[0]} must not be used with --hours", "leave one out", ExitCode.USAGE)

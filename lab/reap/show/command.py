@@ -86,7 +86,7 @@ def show(
     from reap.answer.records import Answer
     from reap.base.errors import ExitCode, ReapError
     from reap.commandline import reporting
-    from reap.commandline.experiments import written
+    from reap.commandline.written import written
     from reap.recording.analyse.profile import profile as analyse
     from reap.recording.naming import as_started
     from reap.recording.read import read

@@ -122,7 +122,7 @@ def _allocators(written: str | None, baseline: str, here: Path) -> list[str]:
 
 def _require_fitting(context: click.Context, fitting: set[str], by: str) -> None:
     """Throws ReapError for an option that such a sweep cannot have."""
-    from reap.commandline.experiments import written
+    from reap.commandline.written import written
 
     others = {each.name or "" for each in context.command.params} - fitting
     if stray := sorted(written(context, others)):

@@ -32,6 +32,14 @@ def test_help_is_quick_and_loads_nothing_heavy():
     assert paired.ratios(least, [*reap_command(), "--help"], pairs=3).mean < 2
 
 
+def test_recording_loads_neither_statistics_nor_tables(tmp_path):
+    code = "import sys\nfrom reap.cli.main import cli\ncli.main(sys.argv[1:], standalone_mode=False)\n"
+    words = [sys.executable, "-c", f"{code}print(*sys.modules)", "record", "-o", "r.reap", "--", "true"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
+    assert not loaded & {"numpy", "rich", "jinja2"}
+
+
 def test_help_names_every_verb_and_every_exit_code():
     said = reap("--help").stdout
     for verb in cli.COMMANDS:

@@ -9,7 +9,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import words
-from reap.commandline.experiments import written
+from reap.commandline.written import written
 from reap.experiment.spec import COUNTERS
 from reap.experiment.specify import AskedFragment
 from reap.launch.litter import level

@@ -1,4 +1,4 @@
-"""Option `--redact` of `reap` itself, for what any command writes to be shared."""
+"""Option `--redact`, for what any command writes to be shared."""
 
 import sys
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from reap.base import redact
-
 
 def _begin(context: click.Context, _option: click.Parameter, given: bool) -> bool:
     if given:
+        from reap.base import redact  # which loads msgspec
+
         redact.begin([Path(sys.argv[0]).name, *sys.argv[1:]])
         context.call_on_close(redact.end)
     return given
