@@ -5,7 +5,7 @@ in fifty doubles Student's interval; ranks do not ask how far it is off. Of norm
 2 % wider, but noise need not be normal: they are exact where a difference is as likely as its opposite.
 Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 2014, chapter 3.
 
-Own code of forty lines: scipy.stats has the test without the interval, and takes a second to load.
+Own code of forty lines: SciPy has the test without the interval.
 """
 
 import functools

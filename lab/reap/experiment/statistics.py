@@ -16,6 +16,7 @@ import statistics
 from collections.abc import Sequence
 
 from reap.base import ranks
+from reap.base.distributions import student_quantile
 from reap.base.records import Estimate
 from reap.experiment import sequential
 from reap.experiment.metrics import Metric
@@ -123,7 +124,7 @@ def unpaired(baseline: Sequence[float], values: Sequence[float]) -> Estimate:
     freedom = sum(parts) ** 2 / sum(
         part**2 / (len(sample) - 1) for part, sample in zip(parts, samples, strict=True)
     )
-    reach = _student_quantile(LEVEL, freedom) * math.sqrt(sum(parts))
+    reach = student_quantile(freedom, (1 + LEVEL) / 2) * math.sqrt(sum(parts))
     return Estimate(value=math.exp(middle), low=math.exp(middle - reach), high=math.exp(middle + reach))
 
 
@@ -166,16 +167,10 @@ def _normal_quantile(level: float) -> float:
     return statistics.NormalDist().inv_cdf((1 + level) / 2)
 
 
-def _student_quantile(level: float, freedom: float) -> float:
-    from scipy.special import stdtrit  # scipy.stats takes a second to load
-
-    return float(stdtrit(freedom, (1 + level) / 2))
-
-
 def _student(values: list[float], level: float, widening: float) -> tuple[float, float]:
     middle = statistics.fmean(values)
     error = statistics.stdev(values) / math.sqrt(len(values))
-    reach = widening * _student_quantile(level, len(values) - 1) * error
+    reach = widening * student_quantile(len(values) - 1, (1 + level) / 2) * error
     # Two rounds may reach so far that the exponential overflows; a million times says as much.
     reach = min(reach, math.log(1e6))
     return middle - reach, middle + reach

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from reap.base import distributions
 from reap.base.records import Estimate, exactly
 from reap.fleet.records import Change, ChangedSite, Verdict
 
@@ -62,8 +63,6 @@ def compared(
     before: Side, after: Side, sites: Sequence[Rates], versions: tuple[str, str]
 ) -> tuple[Change, list[ChangedSite]]:
     """The totals, and each site, largest change first."""
-    from scipy import stats  # which takes half a second, and only comparisons need
-
     whole = _tested(before, after)
     bound = NEGLIGIBLE * before.mean
     found = [
@@ -72,7 +71,7 @@ def compared(
         )
         for site in sites
     ]
-    adjusted = stats.false_discovery_control([each.p for each in found]).tolist() if found else []
+    adjusted = distributions.false_discoveries([each.p for each in found])
     changed = [
         ChangedSite(
             function=site.function,
@@ -98,11 +97,9 @@ def _tested(before: Side, after: Side) -> _Tested:
         return _Tested(before.mean, after.mean, exactly(difference), 1.0)
     if errors == 0:
         return _Tested(before.mean, after.mean, exactly(difference), 0.0 if difference else 1.0)
-    from scipy import special
-
     freedom = errors**2 / (before.error**2 / (before.units - 1) + after.error**2 / (after.units - 1))
-    half = float(special.stdtrit(freedom, 0.975)) * math.sqrt(errors)
-    p = 2 * float(special.stdtr(freedom, -abs(difference) / math.sqrt(errors)))
+    half = distributions.student_quantile(freedom, 0.975) * math.sqrt(errors)
+    p = 2 * distributions.student_tail(freedom, abs(difference) / math.sqrt(errors))
     change = Estimate(value=difference, low=difference - half, high=difference + half)
     return _Tested(before.mean, after.mean, change, min(p, 1.0))
 

@@ -14,6 +14,7 @@ import statistics
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
+from reap.base import distributions
 from reap.base.records import Estimate
 from reap.experiment import metrics
 from reap.experiment import statistics as rounds
@@ -126,12 +127,10 @@ def _heterogeneity(
         return Heterogeneity(between=math.sqrt(between), share=float(between > 0), p=1.0)
     weights = [float(count) for count in counts]
     ratio = _squares(means, weights, _mean(means, weights)) / degrees / within
-    from scipy.special import fdtrc  # scipy.stats takes a second to load
-
     return Heterogeneity(
         between=math.sqrt(between),
         share=max(0.0, 1 - 1 / ratio) if ratio else 0.0,
-        p=float(fdtrc(degrees, freedom, ratio)),
+        p=distributions.fisher_tail(degrees, freedom, ratio),
     )
 
 
@@ -241,9 +240,7 @@ def _squares(values: Sequence[float], weights: Sequence[float], middle: float) -
 
 
 def _student(degrees: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, (1 + rounds.LEVEL) / 2))
+    return distributions.student_quantile(degrees, (1 + rounds.LEVEL) / 2)
 
 
 def collected(blocks: Iterable[Done]) -> Pairs:

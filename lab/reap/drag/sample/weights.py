@@ -1,7 +1,6 @@
 """Weight of one sample of drag, and how far that may be off."""
 
-from scipy.special import stdtrit
-
+from reap.base.distributions import student_quantile
 from reap.drag.sample.samples import DragSample
 
 
@@ -41,4 +40,4 @@ def _variance_of_used(sample: DragSample) -> float:
 
 def quantile(freedom: float) -> float:
     """Number of standard errors that a 95 % CI reaches to each side: Student's t."""
-    return float(stdtrit(min(freedom, 1e6), 0.975))
+    return student_quantile(freedom, 0.975)

@@ -6,10 +6,11 @@ resemblance is left between neighbouring blocks is estimated and widens the inte
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
+from reap.base.distributions import student_quantile
 from reap.base.records import Estimate
 from reap.recording.records import Point
 
@@ -105,18 +106,12 @@ def slope(times: Sequence[Sequence[float]], levels: Sequence[Sequence[float]]) -
     error = math.sqrt(sum(each * each for series in left for each in series) / freedom / square)
     alike = _alike(left, count)
     fewer = (1 - alike) / (1 + alike)  # values that do not resemble each other, for each that there is
-    half = _student_quantile()(max(2.0, freedom * fewer), 0.975) * error / math.sqrt(fewer)
+    half = student_quantile(max(2.0, freedom * fewer), 0.975) * error / math.sqrt(fewer)
     return Estimate(value=value, low=value - half, high=value + half)
 
 
 def _product(x: Sequence[Sequence[float]], y: Sequence[Sequence[float]]) -> float:
     return sum(a * b for one, other in zip(x, y, strict=True) for a, b in zip(one, other, strict=True))
-
-
-def _student_quantile() -> Callable[[float, float], float]:
-    from scipy.special import stdtrit  # scipy takes a while to load
-
-    return lambda freedom, level: float(stdtrit(freedom, level))
 
 
 def _alike(residuals: Sequence[Sequence[float]], count: int) -> float:
