@@ -14,6 +14,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.commandline import experiments, reporting, servers
 from reap.commandline.progress import Bar
 from reap.commandline.stdin import spooled
+from reap.commandline.written import written
 from reap.compare.serving import ServerStarter
 from reap.experiment.folder import Folder
 from reap.experiment.specify import Conditions
@@ -135,8 +136,8 @@ def _opened(
             ExitCode.USAGE,
         )
     if resume:
-        folder = experiments.reopened("tune", resume, list(command), experiments.written(context, _OWN))
-        if experiments.written(context, ("runs",)):
+        folder = experiments.reopened("tune", resume, list(command), written(context, _OWN))
+        if written(context, ("runs",)):
             try:
                 folder.extend_search(runs)
             except ReapError:
