@@ -7,6 +7,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import servers
+from reap.commandline.sections import Sectioned, section
 from reap.compare import against, experiments, scan
 from reap.compare.levels import options as level_options
 from reap.experiment.records import Objective
@@ -21,7 +22,7 @@ _WITNESS = (
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option("--export-csv", "csv_file", type=_PATH, help="Write the ratios as CSV; - is standard output.")
@@ -40,8 +41,11 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     "time, or peak.",
 )
 @click.option("--witness", type=click.Choice(["instructions"]), help=_WITNESS)
-@click.option("--plan", "plan_file", type=_PATH, help=_PLAN)
-@places.option
+@section(
+    "Several programs, and other machines",
+    click.option("--plan", "plan_file", type=_PATH, help=_PLAN),
+    places.option,
+)
 @servers.options
 @servers.load_options
 @against.options

@@ -11,8 +11,12 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.files import unused
 from reap.commandline import reporting
 from reap.commandline.progress import Bar
+from reap.commandline.sections import section
 from reap.experiment.folder import Folder
 from reap.experiment.runner import Listener
+
+RUNS = "Runs"
+"""Heading of options for repeated runs."""
 
 SECONDS = click.FloatRange(min=0, min_open=True)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -38,31 +42,34 @@ def running(verb: _Verb) -> _Verb:
     """Gives a verb the options for repeated runs, and its command."""
     return decorated_by(
         verb,
-        click.option("--timeout", type=SECONDS, help="Time limit in seconds for one run."),
-        click.option(
-            "--prepare",
-            default="",
-            metavar="CMD",
-            help="Shell command before each run, not measured; {arm} is the name of the run.",
+        section(
+            RUNS,
+            click.option("--timeout", type=SECONDS, help="Time limit in seconds for one run."),
+            click.option(
+                "--prepare",
+                default="",
+                metavar="CMD",
+                help="Shell command before each run, not measured; {arm} is the name of the run.",
+            ),
+            click.option(
+                "--cleanup",
+                default="",
+                metavar="CMD",
+                help="Shell command after each run, not measured; {arm} is the name of the run.",
+            ),
+            click.option(
+                "-o",
+                "--output",
+                type=_FOLDER,
+                help="Folder for the runs (default: a new reap-runs/NAME-TIME).",
+            ),
+            click.option(
+                "--resume",
+                type=_FOLDER,
+                help="Resume the experiment in this folder; CMD may be omitted.",
+            ),
+            click.option("-f", "--force", is_flag=True, help="Replace what exists."),
         ),
-        click.option(
-            "--cleanup",
-            default="",
-            metavar="CMD",
-            help="Shell command after each run, not measured; {arm} is the name of the run.",
-        ),
-        click.option(
-            "-o",
-            "--output",
-            type=_FOLDER,
-            help="Folder for the runs (default: a new reap-runs/NAME-TIME).",
-        ),
-        click.option(
-            "--resume",
-            type=_FOLDER,
-            help="Resume the experiment in this folder; CMD may be omitted.",
-        ),
-        click.option("-f", "--force", is_flag=True, help="Replace what exists."),
         click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD..."),
         click.pass_context,
     )

@@ -4,14 +4,15 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
 from reap.allocators.records import Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import words
-from reap.commandline.experiments import SECONDS, decorated_by
+from reap.commandline.experiments import SECONDS
+from reap.commandline.sections import section
 from reap.commandline.written import written as written_of
 from reap.experiment.once import service_alone
 from reap.launch import program as programs
@@ -23,13 +24,15 @@ from reap.server.serve import under_load as under_load_again
 
 NAMES = ("server", "ready", "load", "stop", "ready_within", "loads", "requests_per_load")
 
+_HEADING = "A server under load (with --server)"
+
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
 def options(verb: _Verb) -> _Verb:
     """Gives a verb the options of a server; it hands them to `asked`."""
-    return decorated_by(
-        verb,
+    decorate = section(
+        _HEADING,
         click.option(
             "--server",
             metavar="CMD",
@@ -38,20 +41,20 @@ def options(verb: _Verb) -> _Verb:
         click.option(
             "--ready",
             metavar="WHEN",
-            help="With --server: loaded once it accepts connections (tcp, tcp:PORT), answers a page "
+            help="Loaded once it accepts connections (tcp, tcp:PORT), answers a page "
             "(http:/PATH, http:PORT/PATH) or has written TEXT (line:TEXT); without PORT on {port}.",
         ),
         click.option(
             "--load",
             metavar="CMD",
-            help="With --server: makes the load, and ends; not measured. {port} is the server's.",
+            help="Makes the load, and ends; not measured. {port} is the server's.",
         ),
         click.option(
             "--stop",
             default="TERM",
             show_default=True,
             metavar="SIGNAL",
-            help="With --server: signal that ends it; it is killed if it has not ended after 5 seconds.",
+            help="Signal that ends it; it is killed if it has not ended after 5 seconds.",
         ),
         click.option(
             "--ready-within",
@@ -59,29 +62,31 @@ def options(verb: _Verb) -> _Verb:
             default=READY_WITHIN,
             show_default=True,
             metavar="SECONDS",
-            help="With --server: time for it to be ready.",
+            help="Time for it to be ready.",
         ),
     )
+    return cast("_Verb", decorate(verb))
 
 
 def load_options(verb: _Verb) -> _Verb:
     """Gives a verb that measures each load those of the loads, too."""
-    return decorated_by(
-        verb,
+    decorate = section(
+        _HEADING,
         click.option(
             "--loads",
             type=click.IntRange(min=1),
             default=LOADS,
             show_default=True,
-            help="With --server: measured loads of each start, after one that warms it up.",
+            help="Measured loads of each start, after one that warms it up.",
         ),
         click.option(
             "--requests-per-load",
             type=click.IntRange(min=1),
-            help="With --server: requests that a load makes. By default its own count, where it reports one "
+            help="Requests that a load makes. By default its own count, where it reports one "
             "that reap knows (ab, memcslap, memtier_benchmark, oha, pgbench, redis-benchmark, wrk).",
         ),
     )
+    return cast("_Verb", decorate(verb))
 
 
 def asked(context: click.Context, given: dict[str, Any]) -> Server | None:

@@ -8,12 +8,15 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import words
+from reap.commandline.sections import section
 from reap.experiment.spec import Variant
 from reap.launch import program as programs
 
 DEFAULT = "default"
 """The variant that the program itself is."""
 NAMES = ("against", "against_env", "against_dir")
+
+HEADING = "Commands to compare it with, in place of allocators"
 
 _LONGEST_NAME = 24
 """Characters of words that stand for a command in a table."""
@@ -23,28 +26,29 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 def options(verb: _Verb) -> _Verb:
     """Gives a verb these options; it hands them to `asked`."""
-    decorated: Any = verb
-    for decorate in (
-        click.option(
-            "--against-dir",
-            metavar="DIR",
-            help="Folder that the other command runs in; without --against, CMD in that folder.",
-        ),
-        click.option(
-            "--against-env",
-            multiple=True,
-            metavar="K=V",
-            help="Variable for the other command; without --against, CMD with it. Repeatable.",
-        ),
-        click.option(
-            "--against",
-            multiple=True,
-            metavar="CMD2",
-            help="Compare CMD with another command instead of under allocators; repeatable.",
-        ),
-    ):
-        decorated = decorate(decorated)
-    return cast("_Verb", decorated)
+    return cast(
+        "_Verb",
+        section(
+            HEADING,
+            click.option(
+                "--against",
+                multiple=True,
+                metavar="CMD2",
+                help="Compare CMD with another command; repeatable.",
+            ),
+            click.option(
+                "--against-env",
+                multiple=True,
+                metavar="K=V",
+                help="Variable for the other command; without --against, CMD with it. Repeatable.",
+            ),
+            click.option(
+                "--against-dir",
+                metavar="DIR",
+                help="Folder that the other command runs in; without --against, CMD in that folder.",
+            ),
+        )(verb),
+    )
 
 
 def asked(given: dict[str, Any], command: Sequence[str]) -> list[Variant]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import click
 import msgspec
@@ -12,7 +12,8 @@ from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import groups, servers
-from reap.commandline.experiments import SECONDS, decorated_by, new_folder, reopened, running
+from reap.commandline.experiments import RUNS, SECONDS, new_folder, reopened, running
+from reap.commandline.sections import section
 from reap.commandline.stdin import spooled
 from reap.commandline.written import written
 from reap.compare import against as other_commands
@@ -73,8 +74,8 @@ def unchanged(allocators: Sequence[Allocator], _: programs.Program) -> list[Allo
 
 def options(verb: _Verb) -> _Verb:
     """Gives a verb the options of an experiment, and its command; the verb hands them to `opened`."""
-    return decorated_by(
-        running(verb),
+    decorate = section(
+        RUNS,
         groups.names("-a", "--allocators", help="Names or NAME=/path/lib.so"),
         click.option(
             "--baseline",
@@ -122,6 +123,7 @@ def options(verb: _Verb) -> _Verb:
             help="Require marked requests; their times are compared whenever CMD marks any.",
         ),
     )
+    return cast("_Verb", decorate(running(verb)))
 
 
 def opened(

@@ -4,11 +4,13 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
 from reap.base.errors import ExitCode, ReapError
+from reap.commandline.sections import section
+from reap.compare.against import HEADING
 from reap.experiment.naming import ARM
 from reap.experiment.spec import Variant
 from reap.launch import program as programs
@@ -24,13 +26,14 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 def option(verb: _Verb) -> _Verb:
     """Gives a verb the option; it hands it to `asked`."""
-    return click.option(
+    decorate = click.option(
         "--scan",
         multiple=True,
         metavar="NAME=VALUE,...",
-        help="Compare CMD with each value in place of {NAME}, in place of allocators; the first value is the "
-        "baseline. Repeatable: every combination.",
-    )(verb)
+        help="Compare CMD with each value in place of {NAME}; the first value is the baseline. Repeatable: "
+        "every combination.",
+    )
+    return cast("_Verb", section(HEADING, decorate)(verb))
 
 
 def asked(given: dict[str, Any]) -> list[Variant]:

@@ -7,13 +7,14 @@ import click
 
 from reap.base.files import unused
 from reap.commandline import servers
+from reap.commandline.sections import Sectioned
 from reap.server import words as server_words
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
 _SECONDS = click.FloatRange(min=0, min_open=True)
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.option("--pid", type=int, help="Observe this running process instead of running CMD.")
 @click.option(
     "--seconds",

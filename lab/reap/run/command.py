@@ -11,6 +11,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
+from reap.commandline.sections import Sectioned
 from reap.compare import experiments
 from reap.compare import servers as fitting
 from reap.drag.exact import valgrind
@@ -19,7 +20,7 @@ from reap.run import parts
 from reap.run import run as running
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.option(
     "--json",
     "json_file",

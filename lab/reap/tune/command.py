@@ -13,6 +13,7 @@ from reap.answer.records import Answer
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import experiments, reporting, servers
 from reap.commandline.progress import Bar
+from reap.commandline.sections import Sectioned
 from reap.commandline.stdin import spooled
 from reap.commandline.written import written
 from reap.compare.serving import ServerStarter
@@ -28,7 +29,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 _OWN = ("allocator", "objectives", "timeout", "prepare", "cleanup", "output", *servers.NAMES)
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
 @click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
 @click.option(

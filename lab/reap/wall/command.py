@@ -22,6 +22,7 @@ from reap.base.files import STANDARD_OUTPUT, elsewhere, unused, write_safely
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
+from reap.commandline.sections import Sectioned
 from reap.commandline.stdin import spooled, with_input
 from reap.compare.part import ComparisonPart
 from reap.evidence import run as measuring
@@ -66,7 +67,7 @@ class Asked:
     """What names the server for another command line."""
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.option("--pid", type=click.IntRange(min=1), help="Watch this running process.")
 @click.option(
     "--seconds", type=_SECONDS, default=10, show_default=True, help="With --pid or --server: how long."

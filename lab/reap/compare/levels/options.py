@@ -9,6 +9,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import words
+from reap.commandline.sections import section
 from reap.commandline.written import written
 from reap.experiment.spec import COUNTERS
 from reap.experiment.specify import AskedFragment
@@ -46,10 +47,8 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 def options(verb: _Verb) -> _Verb:
     """Gives a verb these options; it hands them to `asked`."""
-    decorators: list[Callable[[Any], Any]] = [
-        click.option(
-            "--levels", help="Also run on fragmented heaps: adv0,adv1,adv3,adv10 or MULTIPLIERxOCCUPANCY."
-        ),
+    own = section(
+        "Its own allocator, and none",
         click.option(
             "--naive",
             default="",
@@ -62,63 +61,64 @@ def options(verb: _Verb) -> _Verb:
             metavar="K=V",
             help="Variable that disables its custom allocator.",
         ),
+    )
+    litter = section(
+        "Fragmented heaps (with --levels)",
+        click.option(
+            "--levels", help="Also run on fragmented heaps: adv0,adv1,adv3,adv10 or MULTIPLIERxOCCUPANCY."
+        ),
         click.option(
             "--profile",
             type=click.Path(path_type=Path, dir_okay=False),
-            help="With --levels: a size profile, or a recording to take it from.",
+            help="A size profile, or a recording to take it from.",
         ),
         click.option(
             "--cut-off",
             type=click.IntRange(min=1),
             default=4096,
             show_default=True,
-            help="With --levels: ignore blocks of at least this many bytes.",
+            help="Ignore blocks of at least this many bytes.",
         ),
-        click.option(
-            "--children", is_flag=True, help="With --levels: also litter the programs that CMD executes."
-        ),
+        click.option("--children", is_flag=True, help="Also litter the programs that CMD executes."),
         click.option(
             "--seed",
             type=int,
             default=DEFAULT_SEED,
             show_default=True,
-            help="With --levels: random seed of the heap layout.",
+            help="Random seed of the heap layout.",
         ),
         click.option(
             "--order",
             type=click.Choice(ORDERS),
             default="random",
             show_default=True,
-            help="With --levels: order in which blocks are freed.",
+            help="Order in which blocks are freed.",
         ),
         click.option(
             "--touch/--no-touch",
             default=True,
             show_default=True,
-            help="With --levels: write to every page of the litter.",
+            help="Write to every page of the litter.",
         ),
         click.option(
             "--layouts",
             type=click.IntRange(min=0, max=20),
             default=2,
             show_default=True,
-            help="With --levels: number of other address-space layouts to try.",
+            help="Number of other address-space layouts to try.",
         ),
         click.option(
             "--cache",
             type=click.Choice([COUNTERS, *CACHES]),
-            help="With --levels: also count cache misses, in hardware or simulated (slow).",
+            help="Also count cache misses, in hardware or simulated (slow).",
         ),
         click.option(
             "--huge-pages",
             is_flag=True,
-            help="With --levels: run everything both without and with huge pages.",
+            help="Run everything both without and with huge pages.",
         ),
-    ]
-    decorated: Any = verb
-    for decorate in reversed(decorators):
-        decorated = decorate(decorated)
-    return cast("_Verb", decorated)
+    )
+    return cast("_Verb", own(litter(verb)))
 
 
 def asked(context: click.Context, given: dict[str, Any]) -> LevelOptions | None:

@@ -1,0 +1,43 @@
+"""Headings in the help of a command with many options."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+_OTHERS = "Options"
+_KEY = "reap_section"
+
+
+class Sectioned(click.Command):
+    """A command that lists its options under the headings of `section`, and the others last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each heading where its first option stands."""
+        listed: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)):
+                listed.setdefault(heading(each), []).append(record)
+        others = listed.pop(_OTHERS, [])
+        for title, records in [*listed.items(), (_OTHERS, others)]:
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def heading(each: click.Parameter) -> str:
+    """What it is listed under."""
+    return str(vars(each).get(_KEY, _OTHERS))
+
+
+def section(title: str, *decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """These options under a heading, the first on top."""
+
+    def decorate(verb: Any) -> Any:  # noqa: ANN401 - as click's decorators
+        before = len(getattr(verb, "__click_params__", ()))
+        for each in reversed(decorators):
+            verb = each(verb)
+        for added in verb.__click_params__[before:]:
+            vars(added).setdefault(_KEY, title)
+        return verb
+
+    return decorate
