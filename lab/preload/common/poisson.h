@@ -39,7 +39,7 @@ inline int64_t gap(Random &random, uint64_t mean) noexcept {
 
 // The mean gap, adjusted so that a thread takes about five hundred samples a second whatever it allocates:
 // with its stack walk a sample costs about ten microseconds, and all of them must stay within half a percent.
-// The first few hundred come twice as fast, for programs that end within a second.
+// The first few hundred of a thread come twice as fast, for programs that end within a second.
 // The current gap keeps the mean that it was drawn with, so adjusting by past samples leaves the weights
 // exact.
 class Period {

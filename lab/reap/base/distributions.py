@@ -20,7 +20,8 @@ _EXACT = 1e-15
 def student_quantile(freedom: float, level: float) -> float:
     """How far from 0 a variable with Student's distribution is below, with the probability `level`.
 
-    `freedom`: above 0, need not be whole; infinity gives the normal distribution. `level`: between 0 and 1.
+    `freedom`: at least 0.1, not only whole numbers; infinity gives the normal distribution. `level`: 1e-9 to
+    1 - 1e-9.
     """
     if level < 0.5:
         return -student_quantile(freedom, 1 - level)
@@ -38,7 +39,7 @@ def student_quantile(freedom: float, level: float) -> float:
 
 
 def student_tail(freedom: float, value: float) -> float:
-    """The probability that a variable with Student's distribution is above `value`."""
+    """The probability that a variable with Student's distribution is above `value`; nan of what is none."""
     if value < 0:
         return 1 - student_tail(freedom, -value)
     if freedom >= _NORMAL:
@@ -83,8 +84,10 @@ def _beta(a: float, b: float, part: float, rest: float) -> float:
     if not rest:
         return 1.0
     x, other = part / (part + rest), rest / (part + rest)
-    if math.isnan(x) or not other:
-        return 0.0 if math.isnan(x) or not x else 1.0
+    if math.isnan(x):
+        return math.nan if math.isnan(part + rest) else 0.0
+    if not other:
+        return 1.0
     if x > (a + 1) / (a + b + 2):
         return 1 - _fraction(b, a, other, x)
     return _fraction(a, b, x, other)

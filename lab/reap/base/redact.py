@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -126,11 +127,9 @@ class _Hiding:
             return shlex.join(self.program(words)) if words else command
         if not isinstance(command, list | tuple) or not command:
             return command
-        if _ours(command):
-            command = [word for word in command if word != "--redact"]
-        kept = 2 if _ours(command) else 1
-        left = [LEFT_OUT] if len(command) > kept else []
-        return type(command)([*(self(str(word)) for word in command[:kept]), *left])
+        kept = _ours_alone(command) if _ours(command) else command[:1]
+        left = [LEFT_OUT] if len(command) > len(kept) else []
+        return type(command)([*(self(str(word)) for word in kept), *left])
 
     @staticmethod
     def _line(command: Sequence[str]) -> str:
@@ -139,6 +138,12 @@ class _Hiding:
 
 def _ours(command: Sequence[Any]) -> bool:
     return Path(str(command[0])).name == "reap"
+
+
+def _ours_alone(command: Sequence[Any]) -> list[Any]:
+    """The name and the verb, without the options between them."""
+    words = [word for before, word in pairwise(command) if before != "--config"]
+    return [command[0], *[word for word in words if not str(word).startswith("-")][:1]]
 
 
 def _any_of(words: Mapping[str, str] | set[str]) -> re.Pattern[str]:

@@ -94,6 +94,7 @@ def compare(context: click.Context, /, **given: Any) -> int:  # noqa: ANN401 - c
     """  # noqa: D301 - click wants the character itself
     from reap.sweep import command_line
 
+    given = command_line.without_defaults(context, given)
     if command_line.is_asked(given):
         return command_line.compare(context, given)
     where = places.Places.taken(given)

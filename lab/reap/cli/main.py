@@ -150,8 +150,7 @@ def main() -> NoReturn:
         complain(error)
         sys.exit(error.code)
     except click.UsageError as error:
-        error.show()
-        _say_where(error)
+        _show(error)
         sys.exit(ExitCode.USAGE)
     except click.ClickException as error:
         error.show()
@@ -182,12 +181,17 @@ def main() -> NoReturn:
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
 
 
-def _say_where(error: click.UsageError) -> None:
-    """Says where an option of `reap` itself goes that was given to one of its commands."""
-    name = error.option_name if isinstance(error, click.NoSuchOption) else ""
-    if error.ctx is not None and any(name in each.opts for each in cli.params):
-        words = ["reap", name, *error.ctx.command_path.split()[1:], "..."]
-        click.echo(f"  put it before the command: {' '.join(words)}", err=True)
+def _show(error: click.UsageError) -> None:
+    """Prints it, and where an option of `reap` itself goes that was given to one of its commands."""
+    known = {flag: each for each in cli.params for flag in each.opts}
+    own = known.get(error.option_name) if isinstance(error, click.NoSuchOption) else None
+    if not isinstance(error, click.NoSuchOption) or own is None or error.ctx is None:
+        error.show()
+        return
+    click.NoSuchOption(error.option_name, ctx=error.ctx).show()  # without what it resembles
+    value = [own.make_metavar(error.ctx)] if isinstance(own, click.Option) and not own.is_flag else []
+    words = ["reap", error.option_name, *value, *error.ctx.command_path.split()[1:], "..."]
+    click.echo(f"  put it before the command: {' '.join(words)}", err=True)
 
 
 _LIMITED = """ while it loaded its libraries

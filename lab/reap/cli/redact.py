@@ -1,4 +1,4 @@
-"""Option `--redact`, for what any command writes to be shared."""
+"""Option `--redact`, for reports and exports that are to be shared."""
 
 import sys
 from pathlib import Path
@@ -23,5 +23,6 @@ def option(function: Any) -> Any:  # noqa: ANN401 - as click's decorators
         is_flag=True,
         expose_value=False,
         callback=_begin,
-        help="Leave command lines, folders and names of users out of the files.",
+        help="Leave command lines, folders and names of users out of reports and exports; recordings and "
+        "folders of runs keep them.",
     )(function)

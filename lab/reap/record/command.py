@@ -153,6 +153,7 @@ def record(
         reap record --live -- perl script.pl
         reap show perl.reap
     """  # noqa: D301 - click wants the character itself
+    from reap.base import redact
     from reap.base.errors import ExitCode, ReapError
     from reap.base.text import printable
     from reap.commandline import reporting
@@ -164,6 +165,12 @@ def record(
     from reap.recording.attach import FOREVER, MOST_OVERHEAD
     from reap.recording.part import Limits, Moment
 
+    if redact.asked():
+        raise ReapError(
+            "--redact does not go with record: a recording keeps the command line",
+            "leave it out here, and share what is made of the recording, as by reap --redact show --html",
+            ExitCode.USAGE,
+        )
     watched = {
         "most_overhead": MOST_OVERHEAD if max_cpu is None else max_cpu,
         "python": python,

@@ -84,6 +84,7 @@ def show(
     from reap.answer import files
     from reap.answer.part import Part
     from reap.answer.records import Answer
+    from reap.base import redact
     from reap.base.errors import ExitCode, ReapError
     from reap.commandline import reporting
     from reap.commandline.written import written
@@ -97,7 +98,8 @@ def show(
     from reap.show.terminal import render
 
     if live:
-        if unused := sorted(written(context, _OF_A_WHOLE)):
+        unused = sorted(written(context, _OF_A_WHOLE)) + (["--redact"] if redact.asked() else [])
+        if unused:
             raise ReapError(
                 f"{', '.join(unused)} must not be used with --live",
                 shlex.join(["reap", "show", "--live", str(file)]),

@@ -12,6 +12,7 @@ from samples import profile_of, report_of
 from reap.answer.json import encode
 from reap.answer.records import Answer
 from reap.answer.redact import redacted
+from reap.base import redact as base
 from reap.export.command import FORMATS
 from reap.show.part import ProfilePart
 
@@ -89,7 +90,26 @@ def test_it_is_an_option_of_reap_itself(folder):
     done = reap("show", "--redact", "r.reap", cwd=folder)
     assert done.returncode == 2
     assert "No such option '--redact'" in done.stderr
+    assert "Did you mean" not in done.stderr
     assert "  put it before the command: reap --redact show ...\n" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["record", "-o", "x.reap", "--", "true"], ["show", "--live", "r.reap"]])
+def test_what_is_not_redacted_is_refused(folder, words):
+    done = reap("--redact", *words, cwd=folder)
+    assert done.returncode == 2
+    assert "--redact" in done.stderr
+    assert not (folder / "x.reap").exists()
+
+
+def test_an_option_with_a_value_is_shown_with_it(folder):
+    done = reap("show", "--config", "x.toml", "r.reap", cwd=folder)
+    assert "  put it before the command: reap --config FILE show ...\n" in done.stderr
+
+
+def test_the_verb_stays_whatever_is_in_front_of_it():
+    line = ["reap", "--config", "private.toml", "--redact", "compare", "--plan", "secret.toml"]
+    assert base.redacted({"made_by": line})["made_by"] == ["reap", "compare", "..."]
 
 
 def test_text_that_is_no_path_stays():

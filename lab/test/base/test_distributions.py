@@ -53,3 +53,6 @@ def test_ends_of_the_range_are_no_errors():
     assert fisher_tail(3, 7, 0) == 1
     assert fisher_tail(3, 7, 1e300) == pytest.approx(0, abs=1e-12)
     assert fisher_tail(3, 7, math.inf) == 0
+    assert math.isnan(student_tail(math.nan, 1))
+    assert math.isnan(student_tail(7, math.nan))
+    assert math.isnan(fisher_tail(math.nan, 7, 1))

@@ -76,7 +76,7 @@ def test_version():
         (["compare", "--", "/etc/passwd"], ExitCode.NOT_EXECUTABLE, "is not executable"),
         (["compare", "--", program("peak_static")], ExitCode.NOT_EXECUTABLE, "statically linked"),
         (["compare", "--json", "/etc/passwd", "--", "true"], ExitCode.INTERNAL, "/etc/passwd exists already"),
-        (["compare", "--resume", "/etc"], ExitCode.INTERNAL, "not an experiment's folder"),
+        (["compare", "--resume", "/etc"], ExitCode.USAGE, "not an experiment's folder"),
         (["compare", "--resume", "/etc", "--timeout", "5"], ExitCode.USAGE, "it takes no --timeout"),
     ],
 )

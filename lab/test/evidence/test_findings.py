@@ -364,6 +364,12 @@ def test_nothing_tells_them_where_larger_caches_were_not_tried(above: float, nam
     assert (only.cause, only.status) == (named, "proven")
 
 
+def test_a_suspicion_of_which_nothing_was_tried_keeps_its_name() -> None:
+    (only,) = judged([OVERFLOW], {}, {}, above_cache=0.45)
+    assert only.cause == "tcache overflow"
+    assert only.status != "proven"
+
+
 @pytest.mark.parametrize(
     ("above", "named"), [(0.02, ["tcache overflow"]), (0.3, []), (0.8, ["large blocks"])]
 )

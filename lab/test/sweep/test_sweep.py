@@ -1,4 +1,4 @@
-"""Sweeps as a user calls it: real rounds of a small program, here and on a cluster."""
+"""Sweeps as a user calls them: real rounds of a small program, here and on a cluster."""
 
 import json
 import math
@@ -113,6 +113,25 @@ def test_what_does_not_go_together_is_refused(place, words, said):
     assert answer.returncode == 2
     assert said in answer.stderr
     assert not (place / "s").exists()
+
+
+def test_the_configuration_s_plan_is_for_a_command_line_that_names_nothing(place):
+    """Nor does it keep one program from being compared, or a folder from being resumed."""
+    (place / "reap.toml").write_text(
+        '[compare]\nplan = "plan.toml"\noutput = "s"\nexport-parquet = "s.parquet"\n'
+    )
+    assert reap("compare").returncode == 0
+    assert (place / "s.parquet").exists()
+    assert reap("compare", "--resume", "s").returncode == 0
+    answer = reap("compare", "-n", "2", "-a", "reap", "-o", "e", "--", "true")
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_a_table_that_a_sweep_does_not_make_is_refused(place):
+    (place / "reap.toml").write_text('[compare]\nexport-csv = "c.csv"\n')
+    answer = reap("compare", "--plan", "plan.toml")
+    assert answer.returncode == 2
+    assert "--export-csv cannot be used with --plan" in answer.stderr
 
 
 def test_a_program_that_is_not_there_is_named_with_its_cell(place):

@@ -132,6 +132,8 @@ def _by_size(suspicion: Suspicion, ran: Trials, above_cache: float) -> Suspicion
     if suspicion.cause != "tcache overflow" or above_cache < at.SOME_LARGE:
         return suspicion
     setting = ran.get(LARGER_CACHE)
+    if setting is None and not any(arm in ran for arm in suspicion.arms):
+        return suspicion
     if setting is None:
         large = above_cache >= at.MOSTLY_LARGE
         return msgspec.structs.replace(suspicion, cause="large blocks" if large else "many allocations")

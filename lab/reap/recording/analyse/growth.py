@@ -40,7 +40,8 @@ def growth(profile: Profile) -> Growth | None:
     grown = Growth(half=end - resident.value, end=end)
     sites = [(site.grew.value, site) for site in profile.sites if site.grew is not None]
     most, site = max(sites, key=lambda each: each[0], default=(0.0, None))
-    whole = min(in_use.value, resident.value)  # few samples may have more than was ever resident
+    # Few samples may have more than was ever resident, or next to nothing.
+    whole = min(max(in_use.value, _PART * resident.value), resident.value)
     if site is None or most <= 0 or most < _SITE * whole:
         return grown
     return Growth(half=grown.half, end=grown.end, site=site, part=min(1.0, most / whole))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from recorded import recorded, target
 from samples import MIB, around, profile_of
 
-from reap.base.records import exactly
+from reap.base.records import Estimate, exactly
 from reap.recording.analyse.growth import growth
 from reap.recording.analyse.trend import rise
 from reap.recording.analyse.usage import before_the_end, coarse_rise
@@ -106,6 +106,14 @@ def test_few_samples_that_have_more_than_was_resident_hide_no_site() -> None:
     assert found is not None
     assert found.site is not None
     assert found.part == pytest.approx(0.9, abs=0.1)
+
+
+@pytest.mark.parametrize("grew", [0.0, -20.0, 5.0])
+def test_few_samples_that_have_next_to_nothing_give_no_impossible_part(grew: float) -> None:
+    wide = Estimate(value=grew * MIB, low=(grew - 80) * MIB, high=(grew + 80) * MIB)
+    found = growth(replace(profiled(STEADY, sites=(site("make_session", 90.0 * MIB),)), grew=wide))
+    assert found is not None
+    assert 0 < found.part <= 1
 
 
 def test_some_dozens_of_samples_are_a_stair_of_a_straight_line() -> None:
