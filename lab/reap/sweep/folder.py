@@ -9,6 +9,7 @@ A line is a whole block or none: a kill loses the blocks that were running, and 
 
 import os
 import shlex
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from io import FileIO
@@ -73,10 +74,15 @@ class SweepFolder(Open):
         """Those that are kept."""
 
     @classmethod
-    def create(cls, path: Path, sweep: Sweep) -> Self:
-        """Makes the folder. Throws ReapError if it exists or cannot be written."""
+    def create(cls, path: Path, sweep: Sweep, *, force: bool = False) -> Self:
+        """Makes the folder. Throws ReapError if it cannot be written, or exists.
+
+        With `force` that of another sweep is replaced.
+        """
         path = path.absolute()
         try:
+            if force and is_one(path):
+                shutil.rmtree(path)
             path.mkdir(mode=0o700, parents=True)
         except FileExistsError:
             raise ReapError(

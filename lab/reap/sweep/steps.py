@@ -37,7 +37,8 @@ class Asked:
 def begin(asked: Asked, make: Callable[[], Sweep], name: str) -> int:
     """Runs the sweep that `make` makes once files can be written, and answers from it. Throws ReapError."""
     _require(asked)
-    return _answered(asked, SweepFolder.create(asked.output or unused(f"sweep-{name}"), make()))
+    kept_in = asked.output or unused(f"sweep-{name}")
+    return _answered(asked, SweepFolder.create(kept_in, make(), force=asked.force))
 
 
 def resume(asked: Asked, path: Path) -> int:

@@ -86,6 +86,18 @@ def test_the_queries_of_the_page_answer():
     assert rounds == 3
 
 
+def test_another_sweep_s_folder_is_replaced_where_that_is_asked(place):
+    words = ["compare", "--plan", "plan.toml", "-o", "s"]
+    assert reap(*words).returncode == 0
+    assert "exists already" in reap(*words).stderr
+    (place / "s" / "stray").touch()
+    assert reap(*words, "-f").returncode == 0
+    assert not (place / "s" / "stray").exists()
+    (place / "mine").mkdir()
+    answer = reap("compare", "--plan", "plan.toml", "-f", "-o", "mine")
+    assert "exists already" in answer.stderr
+
+
 def test_a_typo_is_one_message(place):
     (place / "plan.toml").write_text(PLAN.format(rounds=3).replace("rounds", "roudns"))
     answer = reap("compare", "--plan", "plan.toml")
