@@ -18,7 +18,7 @@ _EXACT = 1e-15
 
 @functools.lru_cache(maxsize=1024)
 def student_quantile(freedom: float, level: float) -> float:
-    """How far from 0 a variable with Student's distribution is below, with the probability `level`.
+    """Value that a variable with Student's distribution is below with the probability `level`.
 
     `freedom`: at least 0.1, not only whole numbers; infinity gives the normal distribution. `level`: 1e-9 to
     1 - 1e-9.
@@ -94,7 +94,7 @@ def _beta(a: float, b: float, part: float, rest: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float, other: float) -> float:
-    """The same for an x that is not too near to 1: a continued fraction (DLMF 8.17.22) by Lentz."""
+    """Incomplete beta function of an x not too near to 1: a continued fraction (DLMF 8.17.22) by Lentz."""
     if not x:
         return 0.0
     log = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(other)

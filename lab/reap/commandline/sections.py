@@ -25,7 +25,7 @@ class Sectioned(click.Command):
 
 
 def heading(each: click.Parameter) -> str:
-    """What it is listed under."""
+    """Heading that it is listed under."""
     return str(vars(each).get(_KEY, _OTHERS))
 
 

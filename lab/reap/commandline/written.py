@@ -6,7 +6,7 @@ import click
 
 
 def written(context: click.Context, names: Iterable[str]) -> set[str]:
-    """Those of these parameters, as a user writes them."""
+    """Options of these parameters that were written, as a user writes them."""
     source = click.core.ParameterSource.COMMANDLINE
     return {
         max(each.opts, key=len)

@@ -24,7 +24,7 @@ from reap.sweep.run import Course, Driver
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Where a sweep runs, and the files that are asked for."""
+    """The place where a sweep runs, and the files that are asked for."""
 
     places: Places
     output: Path | None
