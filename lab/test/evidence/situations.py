@@ -309,6 +309,15 @@ CASES = [
         command="",
     ),
     Case(
+        name="a linked allocator, and another build of it gains in its place",
+        headline="switch the allocator",
+        first=(side_of("mimalloc", 0.7), *FREE),
+        linked="mimalloc",
+        says=("with the mimalloc that was tried in place of the one that is linked into it",),
+        never=("mimalloc in place of mimalloc",),
+        command="",
+    ),
+    Case(
         name="a linked allocator, and none gains in its place",
         headline="inconclusive",
         first=(side_of("mimalloc"), *FREE),

@@ -73,7 +73,10 @@ def part(bound: Bound) -> str:
 def switched(facts: Facts, side: Side) -> tuple[str, str]:
     """Step to take before the program gets this allocator, and the command for it."""
     if facts.stood_aside:
-        build = f"Build the program with {side.allocator} in place of {facts.stood_aside}"
+        same = side.allocator == facts.stood_aside
+        other = f"the {side.allocator} that was tried" if same else side.allocator
+        own = "the one that is linked into it" if same else facts.stood_aside
+        build = f"Build the program with {other} in place of {own}"
         return f"{build}, and compare the two builds on the inputs that matter to you.", ""
     inherited = facts.comparison.preloaded if facts.comparison else ""
     if not facts.is_server:
