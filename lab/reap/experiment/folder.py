@@ -285,11 +285,7 @@ def _read_experiment(path: Path) -> Experiment:
     file = path / _EXPERIMENT
     experiment = read_back(file, Experiment, "begin a new experiment")
     if experiment is None:
-        raise ReapError(
-            f"{path} is not an experiment's folder",
-            "give the folder that `reap compare` made",
-            ExitCode.USAGE,
-        )
+        raise ReapError(f"{path} is not an experiment's folder", "give one of `reap compare`", ExitCode.USAGE)
     if experiment.schema > SCHEMA:
         raise ReapError(f"{path} was made by a newer reap ({experiment.reap_version})", "go on with that one")
     return experiment
