@@ -378,3 +378,9 @@ def test_a_cache_that_gains_unasked_is_named_by_the_blocks_that_it_keeps(
 ) -> None:
     held = judged([], trials_of([comparison_of([price("cache", 0.5)])]), {}, above_cache=above)
     assert [each.cause for each in held] == named
+
+
+def test_a_cache_that_gains_unasked_names_no_overflow_where_the_fast_path_takes_the_time() -> None:
+    comparison = comparison_of([price("cache", 0.85), price("recycle", 0.8)])
+    held = judged([of("many allocations")], trials_of([comparison]), {}, above_cache=0.02)
+    assert [each.cause for each in held] == ["many allocations"]

@@ -317,8 +317,9 @@ def _shown(suspected: set[Cause], ran: Trials, above_cache: float) -> list[Findi
     found = []
     for name, cause in _SHOWN.items():
         known = ran.get(f"{price.PREFIX}{name}")
-        # A cache that never overflows keeps memory, too, which the kernel's part explains.
-        told = _BY_CACHE if name == "cache" else {cause}
+        # A cache that never overflows keeps memory, too, which the kernel's part explains; and where malloc's
+        # fast path takes the time, its own is only a cheaper one.
+        told = _BY_CACHE | {"many allocations"} if name == "cache" else {cause}
         if known is None or told & suspected:
             continue
         side, comparison = known
