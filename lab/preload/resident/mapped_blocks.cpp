@@ -69,7 +69,7 @@ void MappedBlocks::find(uint64_t bytes, const int &ending, reap_resident_around 
             *next = '\0';
             uint64_t begin = 0;
             uint64_t end = 0;
-            if (is_anonymous(line, begin, end)) find_mapped_blocks(begin, end, bytes, around);
+            if (is_anonymous(line, begin, end)) find_mapped_blocks(begin, end, bytes, ending, around);
             line = next + 1;
         }
         kept = length - static_cast<size_t>(line - text);
@@ -78,13 +78,14 @@ void MappedBlocks::find(uint64_t bytes, const int &ending, reap_resident_around 
     }
 }
 
-void find_mapped_blocks(uint64_t begin, uint64_t end, uint64_t bytes, reap_resident_around &around) noexcept {
+void find_mapped_blocks(uint64_t begin, uint64_t end, uint64_t bytes, const int &ending,
+                        reap_resident_around &around) noexcept {
     static constinit Residency residency;
     residency.restart(end);
-    for (uint64_t at = begin; at + page <= end && around.mapped < bytes;) {
+    for (uint64_t at = residency.next(begin, ending); at + page <= end && around.mapped < bytes;) {
         uint64_t head[2]; // what precedes the block, and its size
         uint64_t step = page;
-        if (residency.bytes(at, at + page) != 0 && read_memory(at, head, sizeof head)) {
+        if (read_memory(at, head, sizeof head)) {
             const uint64_t size = head[1] & ~bits;
             const bool is_block = head[0] == 0 && (head[1] & bits) == mapped && size % page == 0 && size != 0;
             if (is_block && size <= end - at && size <= bytes - around.mapped) {
@@ -93,7 +94,7 @@ void find_mapped_blocks(uint64_t begin, uint64_t end, uint64_t bytes, reap_resid
                 step = size;
             }
         }
-        at += step;
+        at = residency.next(at + step, ending);
     }
 }
 

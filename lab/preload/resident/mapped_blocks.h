@@ -20,7 +20,8 @@ class MappedBlocks {
     void forget() noexcept { maps_ = -1; }
 
     // Looks for blocks of `bytes` in all, in the anonymous mappings. Sets `mapped` and `mapped_resident`;
-    // both stay 0 if the mappings are not known. About 0.5 us a resident page before the last block is found.
+    // both stay 0 if the mappings are not known. Ends soon after `ending` is not 0. About 0.5 us a resident
+    // page before the last block is found, and 0.2 s a terabyte that nobody touched.
     void find(uint64_t bytes, const int &ending, reap_resident_around &around) const noexcept;
 
   private:
@@ -28,6 +29,7 @@ class MappedBlocks {
 };
 
 // Looks for blocks in one mapping, of at most `bytes`: adds to `mapped` and `mapped_resident`.
-void find_mapped_blocks(uint64_t begin, uint64_t end, uint64_t bytes, reap_resident_around &around) noexcept;
+void find_mapped_blocks(uint64_t begin, uint64_t end, uint64_t bytes, const int &ending,
+                        reap_resident_around &around) noexcept;
 
 } // namespace reap::preload

@@ -1,5 +1,6 @@
 #include "memory_view.h"
 
+#include <cstring>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -47,6 +48,18 @@ uint64_t Residency::bytes(uint64_t begin, uint64_t end) noexcept {
         sum += (resident_[(at - begin_) / page] & 1) * page;
     }
     return sum;
+}
+
+uint64_t Residency::next(uint64_t from, const int &ending) noexcept {
+    for (uint64_t at = from; at < limit_; at = end_) {
+        if (__atomic_load_n(&ending, __ATOMIC_RELAXED) != 0) return limit_;
+        if ((at < begin_ || at >= end_) && !move_to(at)) return limit_;
+        const void *found = memchr(resident_ + (at - begin_) / page, 1, (end_ - at) / page);
+        if (found != nullptr)
+            return begin_ +
+                   static_cast<uint64_t>(static_cast<const unsigned char *>(found) - resident_) * page;
+    }
+    return limit_;
 }
 
 bool Residency::move_to(uint64_t wanted) noexcept {

@@ -51,6 +51,10 @@ class Residency {
     // Bytes of the pages that overlap [begin, end) and are resident.
     uint64_t bytes(uint64_t begin, uint64_t end) noexcept;
 
+    // The first resident page at `from` or behind it, a page's address; the mapping's end if there is none,
+    // if it is gone, or once `ending` is not 0. About 10 us for each 64 MiB that nobody touched.
+    uint64_t next(uint64_t from, const int &ending) noexcept;
+
   private:
     static constexpr uint64_t pages = 16384;
 
