@@ -342,9 +342,10 @@ def test_memory_that_was_not_tried_names_the_command_that_tries_remedies(
         (0.02, 1.0, 0.01, "tcache overflow", "proven"),
         (0.45, 0.8, 0.01, "tcache overflow", "proven"),
         (0.45, 1.0, 0.01, "large blocks", "proven"),
-        (0.45, 0.95, 0.2, "tcache overflow", "inconclusive"),
+        (0.45, 0.95, 0.2, "many allocations", "proven"),
+        (0.55, 0.95, 0.2, "large blocks", "proven"),
     ],
-    ids=["no large blocks", "more blocks gain", "more blocks gain nothing", "not decided"],
+    ids=["none large", "more blocks gain", "more gain nothing", "not decided", "most large, not decided"],
 )
 def test_larger_caches_tell_too_many_blocks_from_too_large_ones(
     above: float, gains: float, half: float, named: Cause, status: str

@@ -126,19 +126,19 @@ def _by_size(suspicion: Suspicion, ran: Trials, above_cache: float) -> Suspicion
     """Names a suspicion by the blocks that the cache does not keep: too many of them, or too large ones.
 
     A cache that never overflows keeps both. Where there are some of each, larger caches of glibc's, which
-    keep more blocks and no larger ones, tell by gaining nothing. Where they were not tried the cause is what
-    both have in common.
+    keep more blocks and no larger ones, tell: by gaining, or by gaining nothing. Where they were not tried or
+    are not decided, the cause is what both have in common.
     """
     if suspicion.cause != "tcache overflow" or above_cache < at.SOME_LARGE:
         return suspicion
-    setting = ran.get(LARGER_CACHE)
-    if setting is None and not any(arm in ran for arm in suspicion.arms):
+    if not any(arm in ran for arm in suspicion.arms):
         return suspicion
-    if setting is None:
-        large = above_cache >= at.MOSTLY_LARGE
-        return msgspec.structs.replace(suspicion, cause="large blocks" if large else "many allocations")
-    refuted = judge.standing(*setting) is Standing.NONE
-    return msgspec.structs.replace(suspicion, cause="large blocks") if refuted else suspicion
+    setting = ran.get(LARGER_CACHE)
+    told = judge.standing(*setting) if setting is not None else Standing.INCONCLUSIVE
+    if told is Standing.GAIN:
+        return suspicion
+    large = told is Standing.NONE or above_cache >= at.MOSTLY_LARGE
+    return msgspec.structs.replace(suspicion, cause="large blocks" if large else "many allocations")
 
 
 def _is_placement(cause: Cause, ratio: Ratio, ran: Trials) -> bool:
