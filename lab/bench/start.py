@@ -17,7 +17,7 @@ REAP = str(Path(sys.executable).parent / "reap")
 
 
 def cpu_seconds() -> float:
-    """Of all children that have ended."""
+    """CPU time of all children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 _NEAR_NORMAL = 1e4
 """Degrees of freedom from which a series in their inverse is exact to the last digit."""
 _NORMAL = 1e7
-"""Those from which Student's distribution is the normal one to seven digits."""
+"""Degrees of freedom from which Student's distribution is the normal one to seven digits."""
 _STEPS = 10_000
 _EXACT = 1e-15
 

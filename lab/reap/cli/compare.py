@@ -97,11 +97,8 @@ def compare(context: click.Context, /, **given: Any) -> int:  # noqa: ANN401 - c
     given = command_line.without_defaults(context, given)
     if command_line.is_asked(given):
         return command_line.compare(context, given)
-    where = places.Places.taken(given)
-    assert not where.on  # noqa: S101 - that is a sweep
-    plan, parquet = given.pop("plan_file"), given.pop("parquet_file")
-    assert plan is None  # noqa: S101 - the same
-    if parquet is not None:
+    del given["on"], given["plan_file"]  # neither was given: that is a sweep
+    if given.pop("parquet_file") is not None:
         raise ReapError(
             "--export-parquet needs --plan or --on", "use --json, or --export-csv", ExitCode.USAGE
         )

@@ -184,10 +184,10 @@ def main() -> NoReturn:
 def _show(error: click.UsageError) -> None:
     """Prints it, and where an option of `reap` itself goes that was given to one of its commands."""
     known = {flag: each for each in cli.params for flag in each.opts}
-    own = known.get(error.option_name) if isinstance(error, click.NoSuchOption) else None
-    if not isinstance(error, click.NoSuchOption) or own is None or error.ctx is None:
+    if not isinstance(error, click.NoSuchOption) or error.option_name not in known or error.ctx is None:
         error.show()
         return
+    own = known[error.option_name]
     click.NoSuchOption(error.option_name, ctx=error.ctx).show()  # without what it resembles
     value = [own.make_metavar(error.ctx)] if isinstance(own, click.Option) and not own.is_flag else []
     words = ["reap", error.option_name, *value, *error.ctx.command_path.split()[1:], "..."]

@@ -1,12 +1,13 @@
 """Headings in the help of a command with many options."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import click
 
 _OTHERS = "Options"
 _KEY = "reap_section"
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
 class Sectioned(click.Command):
@@ -29,15 +30,16 @@ def heading(each: click.Parameter) -> str:
     return str(vars(each).get(_KEY, _OTHERS))
 
 
-def section(title: str, *decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """These options under a heading, the first on top."""
+def section(title: str, *decorators: Callable[[Any], Any]) -> Callable[[_Verb], _Verb]:
+    """Puts these options under a heading, the first on top."""
 
-    def decorate(verb: Any) -> Any:  # noqa: ANN401 - as click's decorators
+    def decorate(verb: _Verb) -> _Verb:
         before = len(getattr(verb, "__click_params__", ()))
+        decorated: Any = verb
         for each in reversed(decorators):
-            verb = each(verb)
-        for added in verb.__click_params__[before:]:
+            decorated = each(decorated)
+        for added in decorated.__click_params__[before:]:
             vars(added).setdefault(_KEY, title)
-        return verb
+        return cast("_Verb", decorated)
 
     return decorate

@@ -4,7 +4,7 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
@@ -65,7 +65,7 @@ def options(verb: _Verb) -> _Verb:
             help="Time for it to be ready.",
         ),
     )
-    return cast("_Verb", decorate(verb))
+    return decorate(verb)
 
 
 def load_options(verb: _Verb) -> _Verb:
@@ -86,7 +86,7 @@ def load_options(verb: _Verb) -> _Verb:
             "that reap knows (ab, memcslap, memtier_benchmark, oha, pgbench, redis-benchmark, wrk).",
         ),
     )
-    return cast("_Verb", decorate(verb))
+    return decorate(verb)
 
 
 def asked(context: click.Context, given: dict[str, Any]) -> Server | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
@@ -26,29 +26,26 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 def options(verb: _Verb) -> _Verb:
     """Gives a verb these options; it hands them to `asked`."""
-    return cast(
-        "_Verb",
-        section(
-            HEADING,
-            click.option(
-                "--against",
-                multiple=True,
-                metavar="CMD2",
-                help="Compare CMD with another command; repeatable.",
-            ),
-            click.option(
-                "--against-env",
-                multiple=True,
-                metavar="K=V",
-                help="Variable for the other command; without --against, CMD with it. Repeatable.",
-            ),
-            click.option(
-                "--against-dir",
-                metavar="DIR",
-                help="Folder that the other command runs in; without --against, CMD in that folder.",
-            ),
-        )(verb),
-    )
+    return section(
+        HEADING,
+        click.option(
+            "--against",
+            multiple=True,
+            metavar="CMD2",
+            help="Compare CMD with another command; repeatable.",
+        ),
+        click.option(
+            "--against-env",
+            multiple=True,
+            metavar="K=V",
+            help="Variable for the other command; without --against, CMD with it. Repeatable.",
+        ),
+        click.option(
+            "--against-dir",
+            metavar="DIR",
+            help="Folder that the other command runs in; without --against, CMD in that folder.",
+        ),
+    )(verb)
 
 
 def asked(given: dict[str, Any], command: Sequence[str]) -> list[Variant]:

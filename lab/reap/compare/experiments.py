@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, get_args
 
 import click
 import msgspec
@@ -123,7 +123,7 @@ def options(verb: _Verb) -> _Verb:
             help="Require marked requests; their times are compared whenever CMD marks any.",
         ),
     )
-    return cast("_Verb", decorate(running(verb)))
+    return decorate(running(verb))
 
 
 def opened(

@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
@@ -33,7 +33,7 @@ def option(verb: _Verb) -> _Verb:
         help="Compare CMD with each value in place of {NAME}; the first value is the baseline. Repeatable: "
         "every combination.",
     )
-    return cast("_Verb", section(HEADING, decorate)(verb))
+    return section(HEADING, decorate)(verb)
 
 
 def asked(given: dict[str, Any]) -> list[Variant]:

@@ -36,8 +36,9 @@ _TABLES = {"csv_file": "--export-csv", "markdown_file": "--export-markdown"}
 
 def without_defaults(context: click.Context, given: dict[str, Any]) -> dict[str, Any]:
     """The options, without those of reap.toml that go with no command, and with no folder."""
-    ours = {**(_SWEPT if given["command"] or given["resume"] else {})}
-    ours |= {"output": "--output"} if given["resume"] else {}
+    ours = dict(_SWEPT) if given["command"] or given["resume"] else {}
+    if given["resume"]:
+        ours["output"] = "--output"
     kept = written(context, ours)
     return {**given, **{name: None for name, flag in ours.items() if flag not in kept}}
 

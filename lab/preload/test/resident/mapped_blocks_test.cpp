@@ -72,7 +72,7 @@ TEST(MappedBlocks, AMappingThatIsGoneIsNoCrash) {
     EXPECT_EQ(found(mapping, 100 * page).mapped, 0u);
 }
 
-// Of a program that reserves much: Go, the sanitizers.
+// Go and the sanitizers reserve so much.
 TEST(MappedBlocks, TerabytesThatNobodyTouchedArePassedOver) {
     constexpr uint64_t bytes = uint64_t{1} << 40;
     void *const memory =

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
@@ -118,7 +118,7 @@ def options(verb: _Verb) -> _Verb:
             help="Run everything both without and with huge pages.",
         ),
     )
-    return cast("_Verb", own(litter(verb)))
+    return own(litter(verb))
 
 
 def asked(context: click.Context, given: dict[str, Any]) -> LevelOptions | None:

@@ -22,7 +22,7 @@ _LEAST_GROWTH = 1 << 20
 _NORMAL = 1.96
 """Standard errors to each side of a 95 % confidence interval."""
 _FINE = 0.2
-"""Of a rise, the half of its interval up to which a sampled curve shows whether it was steady."""
+"""Half of the interval of a rise, as a part of it, up to which a sampled curve tells if it was steady."""
 
 
 @dataclass(frozen=True)

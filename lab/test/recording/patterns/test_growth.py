@@ -101,7 +101,7 @@ def test_a_coarse_sample_does_not_refute_that_memory_grew() -> None:
 
 
 def test_few_samples_that_have_more_than_was_resident_hide_no_site() -> None:
-    """Of 12 million blocks of two sites, one of which leaks, in a fifth of a second: a hundred samples."""
+    """A hundred samples of 12 million blocks of two sites, one of which leaks, in a fifth of a second."""
     found = growth(profiled(STEADY, grew=900.0 * MIB, sites=(site("make_session", 90.0 * MIB),)))
     assert found is not None
     assert found.site is not None
@@ -117,7 +117,7 @@ def test_few_samples_that_have_next_to_nothing_give_no_impossible_part(grew: flo
 
 
 def test_some_dozens_of_samples_are_a_stair_of_a_straight_line() -> None:
-    """As a sampled leak was seen that the curve alone called unsteady."""
+    """A sampled leak that the curve alone called unsteady."""
     stair = [0.0] * 20 + [9.0 * MIB] * 9 + [31.0 * MIB] * 17 + [34.0 * MIB] * 3 + [62.0 * MIB] * 15
     assert rise(points(stair)) is None
     in_use = coarse_rise(stair, variance=100.0 * MIB * MIB)
