@@ -28,12 +28,16 @@ from reap.recording.records import Point
 from reap.wall import command
 
 
+_TURNS = 10_000
+"""Of the program whose heap shrinks and grows: half a second, so that a quick processor samples it enough."""
+
+
 @pytest.fixture(scope="module")
 def thrashing(tmp_path_factory):
     """A program whose heap shrinks and grows again, through the command."""
     folder = tmp_path_factory.mktemp("wall")
-    words = ["wall", "--no-try", "-o", "seen", "--json", "x.json", "--", cause_program(), "brk", "0.1"]
-    done = reap(*words, cwd=folder)
+    words = ["wall", "--no-try", "-o", "seen", "--json", "x.json", "--", cause_program(), "brk"]
+    done = reap(*words, str(_TURNS / 20_000), cwd=folder)
     assert done.returncode == 0, done.stderr
     (answer,) = json.loads((folder / "x.json").read_text())["answers"]
     return folder, done, answer
@@ -58,8 +62,8 @@ def test_the_command_names_its_files_and_they_are_private(thrashing):
 
 def test_allocations_are_counted_exactly(thrashing):
     _, _, answer = thrashing
-    # 2000 turns of 40 blocks, and the C library's buffer for what is printed.
-    assert answer["wall"]["counted"]["allocations"] == 2000 * 40 + 1
+    # 40 blocks a turn, and the C library's buffer for what is printed.
+    assert answer["wall"]["counted"]["allocations"] == _TURNS * 40 + 1
 
 
 @needs_perf
@@ -77,7 +81,7 @@ def test_the_allocator_and_its_faults_are_seen(thrashing):
 @pytest.mark.skipif(not TRACEPOINTS, reason="tracefs is not mounted here, or not readable")
 def test_system_calls_are_told_apart_by_who_makes_them(thrashing):
     brk = thrashing[2]["wall"]["calls"]["brk"]
-    assert brk["by_allocator"] > 2000  # each turn grows the heap and shrinks it
+    assert brk["by_allocator"] > _TURNS  # each turn grows the heap and shrinks it
     assert brk["by_others"] < 10  # the loader's
 
 
