@@ -167,6 +167,8 @@ def rss(
         )
     if pid is not None and record is not None:
         raise ReapError("a running process cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
+    if pid is not None and timeout is not None:
+        raise ReapError("--timeout stops CMD, and --pid starts none", "use --seconds", ExitCode.USAGE)
     if server is not None and record is not None:
         raise ReapError("a server under load cannot be recorded", "reap rss -- CMD", ExitCode.USAGE)
     if pid is None and server is None and seconds is not None:

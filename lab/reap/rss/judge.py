@@ -5,7 +5,7 @@ from collections.abc import Callable
 from reap.base import units
 from reap.base.records import Estimate, Record
 from reap.rss.records import NAMES, Residence, Taken
-from reap.rss.verdict import anonymous, holders, over_time, runtimes
+from reap.rss.verdict import anonymous, holders, jvm, over_time, runtimes
 from reap.rss.verdict.cases import LEAST, TRIM, Answer, Case, Remedy
 from reap.rss.verdict.over_time import most
 
@@ -202,7 +202,9 @@ def _heap(case: Case) -> Answer:
             remedies=[Remedy(what=f"{TRIM}: it joins what lies in fastbins first")],
         )
     return case.answer(
-        f"{case.of} are the allocator's: from outside, live bytes cannot be told from what it holds free."
+        f"{case.of} are the allocator's: from outside, live bytes cannot be told from what it holds free.",
+        *jvm.of_malloc(case.residence),
+        remedies=jvm.buffers(case.residence),
     )
 
 
@@ -210,6 +212,8 @@ def _live(case: Case) -> Answer:
     return case.answer(
         f"{case.of} are live: the program allocated them and has not freed them.",
         *holders.where(case.residence, "live"),
+        *jvm.of_malloc(case.residence),
+        remedies=jvm.buffers(case.residence),
     )
 
 

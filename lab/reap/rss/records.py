@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from reap.base.records import Record
 from reap.launch.process import settled
+from reap.launch.process.records import Native
 
 _NEAR = 0.02
 """The part of settled memory by which a moment that stands for it may differ."""
@@ -195,6 +196,8 @@ class Residence(Record):
     """Whether `command` is a title that the process has given itself, and not a command."""
     processes: int = 1
     """How many there were at the most at one moment."""
+    native: list[Native] = []
+    """The last account of a JVM, or of the largest one together, where its native memory tracking is on."""
     cgroup: Cgroup | None = None
     """At the end, where there is a limit."""
     notes: list[str] = []

@@ -16,7 +16,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.text import signal_name
 from reap.launch import spawn
 from reap.launch.process import smaps
-from reap.launch.process.records import Moment, Said
+from reap.launch.process.records import Moment, Native, Said
 from reap.launch.program import Program, require_preloadable
 from reap.launch.records import Launch, Outcome
 from reap.recording import record
@@ -208,6 +208,7 @@ class Log:
         self.moments: dict[int, list[Taken]] = {}
         self._counts: dict[int, int] = {}
         self._said: dict[int, Said] = {}
+        self._native: dict[int, list[Native]] = {}
         self._trouble: list[str] = []
         self._together: list[Taken] = []
         self._shares: dict[int, Taken] = {}
@@ -233,6 +234,8 @@ class Log:
         self._coarse |= {pid} if moment.coarse else set()
         if moment.said is not None and (moment.said.values or pid not in self._said):
             self._said[pid] = moment.said
+        if moment.native:
+            self._native[pid] = moment.native
         if self._file is not None:
             values = [getattr(taken.parts, name) for name in _PARTS]
             self._write([f"{taken.seconds:.3f}", pid, taken.resident, *values, taken.swap, taken.huge])
@@ -270,6 +273,7 @@ class Log:
             interval=self._interval,
             allocator=said.kind if said and self._together[-1].said else "",
             processes=self._most,
+            native=self._native.get(largest, []),
             cgroup=self._cgroup,
             notes=[*self._trouble, *([_UNREADABLE] if self._coarse else [])],
         )
@@ -296,6 +300,7 @@ class Log:
             allocator=said.kind if said and moments[-1].said else "",
             provider=said.provider if said else "",
             background=None if background is None else background == 1,
+            native=self._native.get(pid, []),
             cgroup=self._cgroup,
             notes=[*self._trouble, *([_UNREADABLE] if pid in self._coarse else []), *_notes(moments, said)],
         )

@@ -12,7 +12,7 @@ import msgspec
 from reap.base.errors import ReapError
 from reap.base.files import folder_for_programs
 from reap.launch import native_files, spawn
-from reap.launch.process import areas, cgroup, huge, smaps
+from reap.launch.process import areas, cgroup, huge, jvm, smaps
 from reap.launch.process.look import View, Watched
 from reap.launch.process.records import Kernel, Moment, Said
 from reap.launch.records import Launch, Outcome
@@ -53,9 +53,14 @@ def watch(
     """
     smaps.require_readable(pid)
     looks = Looks(interval, folder)
+    with contextlib.closing(looks):
+        return _until_it_ends(pid, looks, seconds, take, below=below)
+
+
+def _until_it_ends(pid: int, looks: "Looks", seconds: float | None, take: Take, *, below: bool) -> str:
     try:
         begun, image = smaps.begun(pid), smaps.executable(pid)
-        for now in _ticks(interval, seconds):
+        for now in _ticks(looks.interval, seconds):
             moments = looks.at(now, [pid, *(smaps.descendants(pid) if below else [])])
             if smaps.begun(pid) != begun:
                 return f"process {pid} ended, and its number is another's now"
@@ -120,6 +125,7 @@ class _Watcher:
     def __exit__(self, *_: object) -> None:
         self._end.set()
         self._thread.join()
+        self._looks.close()
 
     def _watch(self) -> None:
         try:
@@ -144,9 +150,10 @@ class Looks:
     """
 
     def __init__(self, interval: float, folder: Path | None) -> None:
-        self._interval, self._folder = interval, folder
+        self.interval, self._folder = interval, folder
         self._watched: dict[int, Watched] = {}
         self._search = Search()
+        self._jvms = jvm.Account()
         self._zeros: dict[int, tuple[float, huge.Zeros | None]] = {}
         """Until when a sample of a process is good, and the sample."""
         self._turns = 0
@@ -167,9 +174,7 @@ class Looks:
     def _moment(self, pid: int, now: float, view: View, parent: View | None) -> Moment:
         forked = parent is not None and areas.forked(view.areas, parent.areas)
         path = self._answers(pid, view.text)
-        said = (
-            None if path is None else without_late_values(file.read(path), self._interval, time.monotonic())
-        )
+        said = None if path is None else without_late_values(file.read(path), self.interval, time.monotonic())
         private = view.kernel.heap + view.kernel.anonymous
         return Moment(
             pid=pid,
@@ -181,8 +186,13 @@ class Looks:
             copied=areas.copied(view.areas, parent.areas) if parent and forked else 0,
             forked_from=smaps.parent(pid) if forked else 0,
             cgroup=cgroup.read(pid),
+            native=self._jvms.look(pid, view.kernel, now),
             coarse=not view.text,
         )
+
+    def close(self) -> None:
+        """Ends what was begun for these looks."""
+        self._jvms.close()
 
     def _answers(self, pid: int, text: str) -> Path | None:
         """The file where its allocators write, unless a program wrote it that this process was before."""

@@ -27,7 +27,6 @@ from reap.recording import record, watch
 from reap.recording.records import Point
 from reap.wall import command
 
-
 _TURNS = 10_000
 """Of the program whose heap shrinks and grows: half a second, so that a quick processor samples it enough."""
 

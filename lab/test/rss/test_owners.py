@@ -1,6 +1,5 @@
 """Owners of memory that are no malloc, in real programs, and all processes of a tree together."""
 
-import contextlib
 import json
 import os
 import shutil
@@ -10,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from lab.test.rss.waiting import waiting
 from programs import as_nobody, reap
 from recorded import target
 
@@ -25,19 +25,6 @@ from reap.rss.run import Log
 from reap.rss.watch import Looks
 
 MB = 1 << 20
-
-
-@contextlib.contextmanager
-def waiting(*words, folder=None):
-    """A program that says "ready", and ends with its input."""
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder) as process:
-        try:
-            assert process.stdout.readline() == b"ready\n"
-            yield process.pid
-        finally:
-            process.stdin.close()
-            if process.poll() is None and "java" in words[0]:
-                process.kill()
 
 
 def seen(pid, *others):

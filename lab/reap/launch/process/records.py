@@ -154,6 +154,17 @@ class Said(Record):
     """Which a request needs."""
 
 
+class Native(Record):
+    """Memory that a JVM has for one purpose, by its own account (native memory tracking)."""
+
+    name: str
+    """As the JVM has it: `GC`, `Code`, `Other`, ..."""
+    malloc: int
+    """Requested from malloc and in use."""
+    mapped: int
+    """Mapped and committed; what of that was never written to is not resident."""
+
+
 class Moment(Record):
     """A process at one moment."""
 
@@ -171,5 +182,7 @@ class Moment(Record):
     """The process that it was forked from and is a copy of; 0 for one that has executed a program since."""
     cgroup: Cgroup | None = None
     """Where there is a limit."""
+    native: list[Native] = []
+    """Account of a JVM, where a new one has come."""
     coarse: bool = False
     """By /proc/PID/status alone, as its mappings may not be read."""

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,6 +119,12 @@ def begun(pid: int) -> int:
     if fields[0] in "ZX" and int(fields[17]) <= 1:  # threads: those of a zombie may go on
         raise EndedError
     return int(fields[19])
+
+
+def age(pid: int) -> float:
+    """Seconds since the process started. Throws EndedError."""
+    now = time.clock_gettime(time.CLOCK_BOOTTIME)
+    return max(0.0, now - begun(pid) / os.sysconf("SC_CLK_TCK"))
 
 
 def command(pid: int) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from reap.base import units
-from reap.rss.verdict import holders, runtimes
+from reap.rss.verdict import holders, jvm, runtimes
 from reap.rss.verdict.cases import LEAST, Answer, Case, Remedy
 from reap.rss.verdict.over_time import most
 
@@ -73,6 +73,9 @@ def owned(name: str) -> Callable[[Case], Answer]:
 
     def answer(case: Case) -> Answer:
         remedies = [case.remedy(each, what) for each, what in runtimes.remedies(name)]
-        return case.answer(f"{case.of} are {runtimes.OF[name]}.", runtimes.why(name), remedies=remedies)
+        more = jvm.mapped(case.residence) if name == "jvm" else []
+        return case.answer(
+            f"{case.of} are {runtimes.OF[name]}.", runtimes.why(name), *more, remedies=remedies
+        )
 
     return answer
