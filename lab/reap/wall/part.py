@@ -38,9 +38,13 @@ class WallPart(Part, frozen=True, kw_only=True):
         return {"share": labels.share_figure(self.wall.share)} if self.wall.share else {}
 
     def sections(self) -> list[Section]:
-        """One section."""
-        facts = view(self.wall, self.stacks)
-        return [Section("wall/view.html.j2", "wall", facts, facts.notes)]
+        """One section, and one for the flame graph, where there are stacks."""
+        facts = view(self.wall)
+        found = [Section("wall/view.html.j2", "wall", facts, facts.notes)]
+        if self.stacks:
+            libraries = ("d3.min.js", "d3-flamegraph.umd.min.js")
+            found.append(Section("wall/flame.html.j2", "stacks", facts, libraries=libraries))
+        return found
 
 
 def _heaviest(stacks: list[str], most: int) -> list[str]:

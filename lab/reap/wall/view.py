@@ -1,6 +1,5 @@
 """Page of the wall, as plain strings: figures are formatted here, the template places them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import markupsafe
@@ -9,12 +8,13 @@ from reap.base import units
 from reap.base.records import exactly
 from reap.base.text import printable
 from reap.draw import bars as bars_svg
-from reap.draw import flame
 from reap.draw.bars import Bar
 from reap.evidence.records import Wall
 from reap.wall import words
 
-_SHADES = {"allocator": 2, "kernel_fault": 3, "lock": 3, "collector": 1, "kernel_io": 1, "other": 0}
+_SHADES = {"allocator": 1, "lock": 2, "collector": 2, "other": 0}
+"""As in the flame graph; what is not here is the kernel's."""
+_KERNEL = 3
 _MOST_FUNCTIONS = 15
 
 
@@ -25,8 +25,6 @@ class WallView:
     tiles: list[tuple[str, str, str]]
     owners: markupsafe.Markup
     """An SVG of ours, in which all words are escaped; empty without samples."""
-    flames: markupsafe.Markup
-    """Another: the flame graph."""
     calls: list[tuple[str, str, str]]
     waits: list[tuple[str, str]]
     faults: list[tuple[str, str]]
@@ -35,12 +33,11 @@ class WallView:
     notes: list[str]
 
 
-def view(wall: Wall, stacks: Sequence[str] = ()) -> WallView:
-    """View of `wall` for the page. `stacks` are those of the flame graph."""
+def view(wall: Wall) -> WallView:
+    """View of `wall` for the page."""
     return WallView(
         tiles=[(name, printable(value), printable(remark)) for name, value, remark in words.tiles(wall)],
         owners=_owners(wall),
-        flames=markupsafe.Markup(flame.draw("CPU time by stack", stacks)),  # noqa: S704 - as there
         calls=words.calls(wall),
         waits=words.waits(wall),
         faults=words.faults(wall),
@@ -55,7 +52,7 @@ def _owners(wall: Wall) -> markupsafe.Markup:
         Bar(
             label,
             exactly(part),
-            _SHADES.get(name, _SHADES["kernel_io"]),
+            _SHADES.get(name, _KERNEL),
             f"{units.percent(part)} ({units.samples(count)})",
         )
         for name, label, part, count in words.owners(wall)

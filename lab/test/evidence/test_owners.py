@@ -1,10 +1,7 @@
 """Whose CPU time a sample is, and how it is named."""
 
-import re
-
 import pytest
 
-from reap.draw import flame
 from reap.evidence.analyse import facts
 from reap.evidence.analyse.coverage import unsampled
 from reap.evidence.analyse.kernel import kernel_time
@@ -79,13 +76,3 @@ def test_samples_are_compared_with_cpu_time():
 def test_a_function_in_the_kernel_is_called_by_its_system_call():
     assert label(sample("__read", kernel=True, call=0)) == "read [kernel]"
     assert label(sample("grow", kernel=True, call=12)) == "grow [brk]"
-
-
-def test_a_flame_graph_is_as_wide_as_its_samples_and_holds_no_markup():
-    drawn = flame.draw("<t>", ["main;a<b>;malloc_[a] 30", "main;c 70", "no number"])
-    widths = [float(each) for each in re.findall(r'<rect x="[\d.]+" y="\d+" width="([\d.]+)"', drawn)]
-    assert widths[0] == pytest.approx(899.5)
-    assert sorted(widths[1:4]) == pytest.approx([269.5, 269.5, 629.5])
-    assert "a<b>" not in drawn
-    assert "a&lt;b&gt;: 30 %" in drawn
-    assert flame.draw("t", []) == ""

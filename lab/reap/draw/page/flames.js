@@ -4,16 +4,20 @@
 const flames = (() => {
   const drawn = [];
 
-  const show = { bytes: format.bytes, peak: format.bytes, "live-at-exit": format.bytes };
+  const samples = (count) => `${format.count(count)} sample${count === 1 ? "" : "s"}`;
+  const show = { bytes: format.bytes, peak: format.bytes, "live-at-exit": format.bytes, samples };
 
   // Boxes that a chart has at once: each is some elements, which take a browser about 50 µs.
   const MOST = 1000;
 
+  // Hues of the functions of one owner; those of nobody in particular are red to yellow.
+  const HUES = { "the allocator's": 205, "the kernel's": 262 };
+
   // The same function has the same colour everywhere; words stay legible on it in both themes.
-  const colour = (name, dark) => {
+  const colour = (name, owner, dark) => {
     let hash = 0;
     for (let at = 0; at < name.length; at++) hash = (hash * 31 + name.charCodeAt(at)) >>> 0;
-    const [hue, light] = [18 + (hash % 30), ((hash >>> 8) % 10) - 5];
+    const [hue, light] = [(HUES[owner] ?? 18) + (hash % 30), ((hash >>> 8) % 10) - 5];
     return dark ? `hsl(${hue} 45% ${30 + light}%)` : `hsl(${hue} 80% ${76 + light}%)`;
   };
 
@@ -31,7 +35,8 @@ const flames = (() => {
 
   const attach = (figure, isDark) => {
     const answer = reapReport.report.answers[Number(figure.dataset.answer)];
-    const held = (answer[figure.dataset.compared] ?? answer).flame;
+    const { compared: part, folded } = figure.dataset;
+    const held = folded ? stacks.unfold(answer[folded]) : (answer[part] ?? answer).flame;
     const find = (selector) => figure.querySelector(selector);
     const motion = d3.selection.prototype;
     Object.assign(motion, { transition: still, duration: still, ease: still, delay: still });
@@ -57,9 +62,12 @@ const flames = (() => {
     let graph = null;
     let focus = null;
 
+    const measured = () => measure?.value ?? "samples";
     const said = ({ name, value, delta }) => {
-      const shown = show[measure.value] ?? format.count;
-      const share = `${name}: ${format.percent(whole > 0 ? value / whole : 0)} (${shown(value)})`;
+      const shown = show[measured()] ?? format.count;
+      const owner = held.owners?.get(name);
+      const whose = owner ? ` (${owner})` : "";
+      const share = `${name}${whose}: ${format.percent(whole > 0 ? value / whole : 0)} (${shown(value)})`;
       if (held.own) return share;
       return `${share}, ${delta === 0 ? "unchanged" : `${delta > 0 ? "+" : "-"}${shown(Math.abs(delta))}`}`;
     };
@@ -77,8 +85,8 @@ const flames = (() => {
       })
       .setColorMapper((node) => {
         const { name, delta } = node.data;
-        if (hits.has(name)) return figures.css("--violet");
-        return held.own ? colour(name, isDark()) : compared(delta, largest, isDark());
+        if (hits.has(name)) return figures.css("--ink");
+        return held.own ? colour(name, held.owners?.get(name), isDark()) : compared(delta, largest, isDark());
       });
 
     const frames = () => [...boxes.querySelectorAll("g.frame")];
@@ -89,9 +97,9 @@ const flames = (() => {
     const widths = () => {
       const of = thread?.value ?? "";
       if (held.slices && (of !== "" || span.from > 0 || span.to < held.slices.count)) {
-        return slices.own(held.slices, held.parents.length, measure.value, span.from, span.to, of);
+        return slices.own(held.slices, held.parents.length, measured(), span.from, span.to, of);
       }
-      return (held.own ?? (earlier?.checked ? held.before : held.after))[measure.value];
+      return (held.own ?? (earlier?.checked ? held.before : held.after))[measured()];
     };
 
     // One box can be reached by the Tab key, the others from there by arrow keys.
@@ -139,7 +147,7 @@ const flames = (() => {
       hidden = new Set(hide?.checked ? held.runtime : []);
       own = widths();
       const changes = own.map((_, node) =>
-        held.own ? 0 : held.after[measure.value][node] - held.before[measure.value][node],
+        held.own ? 0 : held.after[measured()][node] - held.before[measured()][node],
       );
       graph = stacks.graph(held, own, changes, inverted.checked, hidden);
       whole = graph.top.value;
@@ -204,9 +212,8 @@ const flames = (() => {
       true,
     );
 
-    measure.addEventListener("change", draw);
     inverted.addEventListener("change", draw);
-    for (const each of [earlier, hide, thread]) each?.addEventListener("change", draw);
+    for (const each of [measure, earlier, hide, thread]) each?.addEventListener("change", draw);
     upwards?.addEventListener("change", () => {
       chart.inverted(!upwards.checked);
       draw();

@@ -161,5 +161,39 @@ const stacks = (() => {
     for (const each of functions) found = Math.max(found, Math.abs(each));
     return found;
   };
-  return { drawn, graph, largest, search };
+  // Endings of a frame's name that say whose it is, as in perf's and FlameGraph's tools.
+  const OWNERS = { "_[a]": "the allocator's", "_[k]": "the kernel's" };
+
+  // Samples by stack from lines `frame;frame;frame COUNT`, the outermost first; what is no such line is left out.
+  const unfold = (lines) => {
+    const [functions, parents, at, samples] = [[], [], [], []];
+    const [places, nodes, owners] = [new Map(), new Map(), new Map()];
+    const place = (frame) => {
+      if (!places.has(frame)) {
+        const owner = OWNERS[frame.slice(-4)];
+        const name = owner ? frame.slice(0, -4) : frame;
+        if (owner) owners.set(name, owner);
+        places.set(frame, functions.push(name) - 1);
+      }
+      return places.get(frame);
+    };
+    for (const line of lines) {
+      const [, frames, count] = /^(.+) (\d+)$/.exec(line) ?? [];
+      if (!frames) continue;
+      let node = -1;
+      for (const frame of frames.split(";")) {
+        const key = `${node};${place(frame)}`;
+        if (!nodes.has(key)) {
+          parents.push(node);
+          at.push(place(frame));
+          nodes.set(key, samples.push(0) - 1);
+        }
+        node = nodes.get(key);
+      }
+      samples[node] += Number(count);
+    }
+    return { functions, parents, at, own: { samples }, least: 0, owners };
+  };
+
+  return { drawn, graph, largest, search, unfold };
 })();
