@@ -67,12 +67,6 @@ class Elf(Record):
         return self.machine == _MACHINES.get(platform.machine(), self.machine) and self.bits == 64
 
 
-def is_elf(path: str | Path) -> bool:
-    """Whether the file begins as an ELF file does. Throws OSError."""
-    with Path(path).open("rb") as file:
-        return file.read(4) == MAGIC
-
-
 def read(path: str | Path, interesting: frozenset[str]) -> Elf:
     """Reads what the file says of itself; of its symbols only those in `interesting`.
 

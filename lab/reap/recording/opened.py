@@ -8,18 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reap import native
-from reap.recording.analyse.calls import Calls, Measure, named
+from reap.recording.analyse.calls import COLUMNS, Calls, named
 from reap.recording.analyse.columns import CALL_NAMES, KINDS, ROWS, Columns, each_batch
 from reap.recording.analyse.notes import missing
 from reap.recording.read import read
-
-_COLUMNS: dict[str, Measure] = {
-    "allocations": "allocations",
-    "bytes": "bytes",
-    "peak_bytes": "peak",
-    "temporary": "temporary",
-    "exit_bytes": "live-at-exit",
-}
 
 
 class OpenRecording:
@@ -64,7 +56,7 @@ class OpenRecording:
             "process": np.array([functions[path[0]] for path in paths], dtype=object),
             "frames": _tuples(functions, paths),
             "locations": _tuples(where, paths),
-            **{name: np.asarray(tree.own[measure])[nodes] for name, measure in _COLUMNS.items()},
+            **{name: np.asarray(tree.own[measure])[nodes] for name, measure in COLUMNS.items()},
         }
 
     def events(self) -> Columns:

@@ -105,8 +105,6 @@ class Driver:
         self._left: dict[str, dict[str, _Rounds]] = {}
         """By kind and cell."""
         self._losses: Counter[str] = Counter()
-        self._failures: dict[tuple[str, str], str] = {}
-        """By kind and cell, what the last worker said that could not run it."""
         self._since = time.monotonic()
 
     def run(self) -> Course:

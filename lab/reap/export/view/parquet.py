@@ -9,17 +9,9 @@ from numpy.typing import NDArray
 from reap import native
 from reap.base.text import printable
 from reap.recording import rows
-from reap.recording.analyse.calls import Calls, Measure
+from reap.recording.analyse.calls import COLUMNS, Calls
 from reap.recording.analyse.columns import CALL_NAMES, KINDS, Columns, each_batch
 
-_COLUMNS: dict[str, Measure] = {
-    "allocations": "allocations",
-    "bytes": "bytes",
-    "peak_bytes": "peak",
-    "temporary": "temporary",
-    "exit_bytes": "live-at-exit",
-}
-"""What was allocated with exactly this stack."""
 _MANY = {"time_ns", "address"}
 """Columns of which nearly every value is another: kept as differences, as no dictionary would help."""
 _GROUP = 1 << 20
@@ -45,7 +37,7 @@ def write_stacks(stream: IO[bytes], tree: Calls) -> None:
     words = arrow.list_(arrow.dictionary(arrow.int32(), arrow.string()))
     measured = {
         name: arrow.array([tree.own[measure][node] for node in nodes], arrow.float64())
-        for name, measure in _COLUMNS.items()
+        for name, measure in COLUMNS.items()
     }
     table = arrow.table(
         {

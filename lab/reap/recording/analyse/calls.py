@@ -18,6 +18,14 @@ UNITS: dict[Measure, Literal["count", "bytes"]] = {
     "temporary": "count",
     "live-at-exit": "bytes",
 }
+COLUMNS: dict[str, Measure] = {
+    "allocations": "allocations",
+    "bytes": "bytes",
+    "peak_bytes": "peak",
+    "temporary": "temporary",
+    "exit_bytes": "live-at-exit",
+}
+"""Names of columns that have what was allocated with exactly a stack."""
 
 
 @dataclass(frozen=True)

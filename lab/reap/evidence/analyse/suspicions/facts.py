@@ -191,11 +191,6 @@ class WallFacts:
         return self.sampled * _part(self.wall.locking, self.samples)
 
     @cached_property
-    def memory_part(self) -> float:
-        """All four."""
-        return min(1.0, self.own_part + self.filling_part + self.locking_part + self.kernel_part)
-
-    @cached_property
     def allocations(self) -> int:
         """Calls that returned a block, counted exactly; 0 where they were not."""
         return max(0, self.wall.counted.allocations if self.wall.counted else self.wall.requests.allocations)

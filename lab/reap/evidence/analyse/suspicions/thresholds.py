@@ -48,10 +48,6 @@ FRESH_BLOCK = 50 / 28
 50 ns on the machine of the table. It measured 13 to 30 ns for blocks of 64 and 200 bytes (`cause leak` and
 `cause fresh` of the truth suite), and as much again for larger ones."""
 
-SHARE_BIAS = 0.07
-"""What sampling by instruction pointer misses of the marginal cost of allocation, in points of the share: the
-mean error of nine cases of known truth."""
-
 FREES = 0.1
 """The minimum share of its blocks that a program frees before the caches may be to blame."""
 
@@ -81,9 +77,6 @@ SLOW_FAULT = 300
 TURNOVER = 3.0
 """How often a program must have its peak memory from the kernel again before that is called thrash: once is
 growth, and a second time may be a phase that ends."""
-
-MOSTLY_BUSY = 0.75
-"""A program that uses less of a core than this is not said to wait for nothing, though no wait was named."""
 
 MOSTLY = 0.5
 """The part of blocks from which on what is true of them is what the program does."""
