@@ -9,13 +9,13 @@ import click
 
 from reap.base import redact
 from reap.base.errors import ExitCode, ReapError
+from reap.commandline import outputs
 
 if TYPE_CHECKING:
     from reap.check.asked import Asked
     from reap.check.records import Check, Measured
     from reap.launch.records import Launch, Outcome
 
-_PATH = click.Path(path_type=Path, dir_okay=False)
 _LIMITS = {
     "peak": ("SIZE", "Limit of the bytes in use at once, such as 200MB or 1.5GiB."),
     "bytes": ("SIZE", "Limit of the bytes allocated in total."),
@@ -58,7 +58,7 @@ def _limits(verb: Any) -> Any:  # noqa: ANN401 - as click's decorators
     multiple=True,
     help="Limit of the growth over the baseline, such as 'peak > +5 %'; may be given again.",
 )
-@click.option("--baseline", type=_PATH, help="File with the figures of earlier runs.")
+@click.option("--baseline", type=outputs.FILE, help="File with the figures of earlier runs.")
 @click.option("--update", is_flag=True, help="Write the baseline from these runs.")
 @click.option(
     "--suppress",
@@ -86,17 +86,19 @@ def _limits(verb: Any) -> Any:  # noqa: ANN401 - as click's decorators
 )
 @click.option("-a", "--allocator", help="Check it under this allocator: a name, or NAME=/path/lib.so.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until CMD is stopped.")
-@click.option("-o", "--output", type=_PATH, help="Keep the recording of the last run.")
-@click.option("--junit", "junit_file", type=_PATH, help="Write a JUnit file: a test case for each limit.")
+@click.option("-o", "--output", type=outputs.FILE, help="Keep the recording of the last run.")
+@click.option(
+    "--junit", "junit_file", type=outputs.FILE, help="Write a JUnit file: a test case for each limit."
+)
 @click.option(
     "--github/--no-github",
     default=None,
     help="Print annotations of GitHub Actions (default: where GITHUB_ACTIONS is set).",
 )
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
-@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
-@click.argument("budget", required=False, type=_PATH, metavar="[BUDGET.toml] -- CMD...")
+@outputs.json
+@outputs.html
+@outputs.force
+@click.argument("budget", required=False, type=outputs.FILE, metavar="[BUDGET.toml] -- CMD...")
 @click.pass_context
 def check(context: click.Context, /, **given: Any) -> int:  # noqa: ANN401 - click's values
     """Fail if a program exceeds its budget of allocations and memory.

@@ -7,6 +7,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import beginning
+from reap.commandline import outputs
 
 if TYPE_CHECKING:
     from reap import native
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from reap.recording.analyse.calls import Measure
     from reap.recording.records import Profile
 
-_PATH = click.Path(path_type=Path, dir_okay=False)
 _MEASURES = ("allocations", "bytes", "peak", "temporary", "live-at-exit")
 
 
@@ -37,9 +37,9 @@ _MEASURES = ("allocations", "bytes", "peak", "temporary", "live-at-exit")
     help="Exit with 1 if a total grew by more: 'peak > +5 %', 'bytes > +10 MiB', 'allocations > +1000'. "
     "METRIC is one of those of --by. May be given again.",
 )
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
-@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@outputs.json
+@outputs.html
+@outputs.force
 def diff(
     before: Path,
     after: Path,

@@ -4,20 +4,15 @@ from pathlib import Path
 
 import click
 
+from reap.commandline import outputs
+
 _COLOURS = {"good": "green", "poor": "yellow", "bad": "bold red"}
 
 
 @click.command()
-@click.option(
-    "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the findings as JSON."
-)
-@click.option(
-    "--html",
-    "html_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a report as one HTML file.",
-)
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@outputs.json
+@outputs.html
+@outputs.force
 def doctor(json_file: Path | None, html_file: Path | None, force: bool) -> int:
     """Check what this machine can and cannot measure, and how to fix it.
 

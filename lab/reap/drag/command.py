@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from reap.commandline import outputs
+
 if TYPE_CHECKING:
     from reap.drag.engine import Engine
-
-_PATH = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
@@ -38,9 +38,9 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     help="Seconds until CMD is stopped; 20 times as many with exact.",
 )
 @click.option("--details", is_flag=True, help="Print every process and site, above the verdict.")
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
-@click.option("--html", "html_file", type=_PATH, help="Write a page as one HTML file.")
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@outputs.json
+@outputs.html
+@outputs.force
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def drag(
     command: tuple[str, ...],

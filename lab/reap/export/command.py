@@ -7,6 +7,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT
+from reap.commandline import outputs
 from reap.export.formats import FORMATS, Export
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _MEASURES = ("allocations", "bytes", "peak", "temporary", "live-at-exit")
     help="The file to write (a folder for parquet; for fleet also a folder that many recordings share); - is "
     "standard output. Default: FILE with another ending.",
 )
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@outputs.force
 def export(file: Path, form: str, measure: "Measure | None", output: Path | None, force: bool) -> int:
     """Write a recording as a file that other tools read.
 

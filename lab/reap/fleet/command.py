@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reap.commandline import outputs
 from reap.commandline.label import LABEL
 
 if TYPE_CHECKING:
     from reap.fleet.records import By, Measure
 
-_PATH = click.Path(path_type=Path, dir_okay=False)
 _KEYS = ("service", "version", "host")
 
 
@@ -40,10 +40,12 @@ _KEYS = ("service", "version", "host")
     show_default=True,
     help="With --compare: what is compared; bytes and allocations per second.",
 )
-@click.option("--compact", type=_PATH, help="Also write all rows that were read into one Parquet file.")
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
-@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@click.option(
+    "--compact", type=outputs.FILE, help="Also write all rows that were read into one Parquet file."
+)
+@outputs.json
+@outputs.html
+@outputs.force
 @click.pass_context
 def fleet(
     context: click.Context,

@@ -8,7 +8,7 @@ import click
 from reap.answer import files
 from reap.answer.records import Answer
 from reap.base.errors import ExitCode, ReapError
-from reap.commandline import reporting, servers
+from reap.commandline import outputs, reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.commandline.sections import Sectioned
@@ -21,18 +21,8 @@ from reap.run import run as running
 
 
 @click.command(cls=Sectioned)
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the results as JSON, too; - is standard output.",
-)
-@click.option(
-    "--html",
-    "html_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the report to this file, too.",
-)
+@outputs.json
+@outputs.html
 @click.option("--drag", is_flag=True, help="Also measure drag (adds one run, about 10x slower).")
 @click.option("--details", is_flag=True, help="Print the evidence and every table before the verdict.")
 @servers.options

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reap.commandline import outputs
+
 if TYPE_CHECKING:
     from reap import native
     from reap.recording.analyse.calls import Calls
 
-_PATH = click.Path(path_type=Path, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
-@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@outputs.json
+@outputs.html
 @click.option("--callers", is_flag=True, help="Print who called each allocation site, as a tree.")
 @click.option("--resolve", is_flag=True, help="Look up names that FILE lacks, and keep them in it.")
 @click.option(
@@ -45,7 +46,7 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
     metavar="SECONDS",
     help="With --live: between two refreshes.",
 )
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@outputs.force
 @click.pass_context
 def show(
     context: click.Context,

@@ -11,7 +11,7 @@ from reap.allocators.records import Allocator
 from reap.answer import files
 from reap.answer.records import Answer
 from reap.base.errors import ExitCode, ReapError
-from reap.commandline import experiments, reporting, servers
+from reap.commandline import experiments, outputs, reporting, servers
 from reap.commandline.progress import Bar
 from reap.commandline.sections import Sectioned
 from reap.commandline.stdin import spooled
@@ -25,13 +25,12 @@ from reap.tune.plan import LEAST_RUNS
 from reap.tune.records import Tuned
 from reap.tune.spec import USUAL_RUNS, specify_search
 
-_PATH = click.Path(path_type=Path, dir_okay=False)
 _OWN = ("allocator", "objectives", "timeout", "prepare", "cleanup", "output", *servers.NAMES)
 
 
 @click.command(cls=Sectioned)
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
-@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
+@outputs.json
+@outputs.html
 @click.option(
     "--for",
     "objectives",

@@ -8,22 +8,16 @@ from reap.base.errors import ExitCode
 from reap.cli.allocators.check import check
 from reap.cli.allocators.install import install
 from reap.cli.allocators.path import path
+from reap.commandline import outputs
 from reap.commandline.groups import Group
 
 _DEFAULT = "(what programs have by default)"
 
 
 @click.group(cls=Group, invoke_without_command=True)
-@click.option(
-    "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the list as JSON."
-)
-@click.option(
-    "--html",
-    "html_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a report as one HTML file.",
-)
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@outputs.json
+@outputs.html
+@outputs.force
 @click.pass_context
 def allocators(context: click.Context, json_file: Path | None, html_file: Path | None, force: bool) -> int:
     """List the available allocators, where they come from, and how to install the others.
