@@ -1,12 +1,10 @@
 """`reap compare`: on one program here, or as a sweep, of the programs of a plan or on other machines."""
 
-from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from reap.base.errors import ExitCode, ReapError
-from reap.commandline import servers
+from reap.commandline import exports, outputs, servers
 from reap.commandline.sections import Sectioned, section
 from reap.compare import against, experiments, scan
 from reap.compare.levels import options as level_options
@@ -19,17 +17,12 @@ _WITNESS = (
     "Also count the instructions of one run of each, after the rounds: by the processor where it lets us, "
     "else by callgrind, about 50 times as slow."
 )
-_PATH = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(cls=Sectioned)
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
-@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@click.option("--export-csv", "csv_file", type=_PATH, help="Write the ratios as CSV; - is standard output.")
-@click.option("--export-markdown", "markdown_file", type=_PATH, help="Write the ratios as a Markdown table.")
-@click.option(
-    "--export-parquet", "parquet_file", type=_PATH, help="With --plan or --on: write all runs as Parquet."
-)
+@outputs.json
+@outputs.html
+@exports.option
 @click.option("--details", is_flag=True, help=_DETAILS)
 @click.option(
     "--for",
@@ -43,12 +36,12 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--witness", type=click.Choice(["instructions"]), help=_WITNESS)
 @section(
     "Several programs, and other machines",
-    click.option("--plan", "plan_file", type=_PATH, help=_PLAN),
+    click.option("--plan", "plan_file", type=outputs.FILE, help=_PLAN),
     places.option,
 )
 @servers.options
 @servers.load_options
-@against.options
+@against.option
 @scan.option
 @level_options.options
 @experiments.options
@@ -68,7 +61,7 @@ def compare(context: click.Context, /, **given: Any) -> int:  # noqa: ANN401 - c
     measured. Where the number of requests is known, CPU time per request is compared. --against compares two
     commands or settings of a server, each under the same load.
 
-    With --naive or --naive-env it compares CMD with its own allocator and without, under each allocator.
+    With --naive it compares CMD with its own allocator and without, under each allocator.
     With --levels it also runs each variant and allocator on heaps fragmented like those of long-running
     processes (see `reap fragment`), with controls. The cost of littering is subtracted.
 
@@ -84,12 +77,12 @@ def compare(context: click.Context, /, **given: Any) -> int:  # noqa: ANN401 - c
     \b
         reap compare --allocators glibc,jemalloc,mine=/path/libmine.so -- ./server --selftest
         reap compare --against './server-old --selftest' -- ./server --selftest
-        reap compare --against-env MALLOC_ARENA_MAX=1 -- ./server --selftest
+        reap compare --against MALLOC_ARENA_MAX=1 -- ./server --selftest
         reap compare --for settled -- ./server --selftest
         reap compare --scan threads=1,2,4 -- xz --threads={threads} --stdout file
         reap compare --server 'redis-server --port {port}' --ready tcp --load 'redis-benchmark -p {port} -q'
-        reap compare --server ... --ready tcp --load ... --against-env MALLOC_ARENA_MAX=1
-        reap compare --levels adv0,adv3 --naive-env PYTHONMALLOC=malloc -- python3 script.py
+        reap compare --server ... --ready tcp --load ... --against MALLOC_ARENA_MAX=1
+        reap compare --levels adv0,adv3 --naive PYTHONMALLOC=malloc -- python3 script.py
         reap compare --plan plan.toml --on ssh:alpha,beta,gamma --html sweep.html
     """  # noqa: D301 - click wants the character itself
     from reap.sweep import command_line
@@ -98,10 +91,6 @@ def compare(context: click.Context, /, **given: Any) -> int:  # noqa: ANN401 - c
     if command_line.is_asked(given):
         return command_line.compare(context, given)
     del given["on"], given["plan_file"]  # neither was given: that is a sweep
-    if given.pop("parquet_file") is not None:
-        raise ReapError(
-            "--export-parquet needs --plan or --on", "use --json, or --export-csv", ExitCode.USAGE
-        )
     from reap.compare import steps
 
     return steps.compare(context, **given)

@@ -9,7 +9,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import unused
-from reap.commandline import reporting
+from reap.commandline import outputs, reporting
 from reap.commandline.progress import Bar
 from reap.commandline.sections import section
 from reap.experiment.folder import Folder
@@ -44,7 +44,11 @@ def running(verb: _Verb) -> _Verb:
         verb,
         section(
             RUNS,
-            click.option("--timeout", type=SECONDS, help="Time limit in seconds for one run."),
+            click.option(
+                "--timeout",
+                type=SECONDS,
+                help="Time limit in seconds for one run; with --server for its start and for each load.",
+            ),
             click.option(
                 "--prepare",
                 default="",
@@ -68,7 +72,7 @@ def running(verb: _Verb) -> _Verb:
                 type=_FOLDER,
                 help="Resume the experiment in this folder; CMD may be omitted.",
             ),
-            click.option("-f", "--force", is_flag=True, help="Replace what exists."),
+            outputs.force,
         ),
         click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD..."),
         click.pass_context,

@@ -11,7 +11,6 @@ import click
 from reap.allocators.records import Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import words
-from reap.commandline.experiments import SECONDS
 from reap.commandline.sections import section
 from reap.commandline.written import written as written_of
 from reap.experiment.once import service_alone
@@ -22,7 +21,7 @@ from reap.server import ready
 from reap.server.records import LOADS, PORT, READY_WITHIN, Server
 from reap.server.serve import under_load as under_load_again
 
-NAMES = ("server", "ready", "load", "stop", "ready_within", "loads", "requests_per_load")
+NAMES = ("server", "ready", "load", "stop", "loads", "requests_per_load")
 
 _HEADING = "A server under load (with --server)"
 
@@ -42,7 +41,8 @@ def options(verb: _Verb) -> _Verb:
             "--ready",
             metavar="WHEN",
             help="Loaded once it accepts connections (tcp, tcp:PORT), answers a page "
-            "(http:/PATH, http:PORT/PATH) or has written TEXT (line:TEXT); without PORT on {port}.",
+            "(http:/PATH, http:PORT/PATH) or has written TEXT (line:TEXT); without PORT on {port}. "
+            f"By default it has {READY_WITHIN:g} seconds (--timeout).",
         ),
         click.option(
             "--load",
@@ -55,14 +55,6 @@ def options(verb: _Verb) -> _Verb:
             show_default=True,
             metavar="SIGNAL",
             help="Signal that ends it; it is killed if it has not ended after 5 seconds.",
-        ),
-        click.option(
-            "--ready-within",
-            type=SECONDS,
-            default=READY_WITHIN,
-            show_default=True,
-            metavar="SECONDS",
-            help="Time for it to be ready.",
         ),
     )
     return decorate(verb)
@@ -94,7 +86,7 @@ def asked(context: click.Context, given: dict[str, Any]) -> Server | None:
 
     Throws ReapError for options that do not go together, and for commands that cannot be run.
     """
-    server, when, load, stop, within, loads, requests = (given.pop(name, None) for name in NAMES)
+    server, when, load, stop, loads, requests = (given.pop(name, None) for name in NAMES)
     written = written_of(context, NAMES)
     if given.get("resume"):
         return None  # which takes none of them, and says so
@@ -126,7 +118,7 @@ def asked(context: click.Context, given: dict[str, Any]) -> Server | None:
         ready=when,
         load=programs.resolve(list(_split("--load", load)), directory=str(Path.cwd())),
         stop=_signal(stop),
-        ready_within=within,
+        ready_within=context.params["timeout"] or READY_WITHIN,
         has_port=PORT in server and PORT in load,
         loads=loads or LOADS,
         requests=requests or 0,

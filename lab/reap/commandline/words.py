@@ -1,8 +1,12 @@
-"""Words of an option's value: a command in one text, a variable with its value."""
+"""Words of a command in the text of one option."""
 
+import re
 import shlex
+from collections.abc import Sequence
 
 from reap.base.errors import ExitCode, ReapError
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 
 def split(option: str, text: str) -> list[str]:
@@ -15,9 +19,12 @@ def split(option: str, text: str) -> list[str]:
         ) from error
 
 
-def variable(option: str, word: str, example: str) -> tuple[str, str]:
-    """The name and the value of K=V. Throws ReapError, with a variable for an example."""
-    name, equals, value = word.partition("=")
-    if not name or not equals:
-        raise ReapError(f"{option} {word} sets no variable", f"{option} {example}", ExitCode.USAGE)
-    return name, value
+def assigned(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Variables before a command, as a shell takes them (`K=V CMD`), and the command, which may be empty."""
+    variables: dict[str, str] = {}
+    for number, word in enumerate(words):
+        found = _ASSIGNMENT.fullmatch(word)
+        if found is None:
+            return variables, list(words[number:])
+        variables[found[1]] = found[2]
+    return variables, []

@@ -1,6 +1,7 @@
-"""Other commands to compare a program with: `--against`, `--against-env`, `--against-dir`."""
+"""Other commands to compare a program with: `--against '[-C DIR] [K=V...] [CMD2]'`, as env(1) takes them."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,81 +15,75 @@ from reap.launch import program as programs
 
 DEFAULT = "default"
 """The variant that the program itself is."""
-NAMES = ("against", "against_env", "against_dir")
 
 HEADING = "Commands to compare it with, in place of allocators"
 
 _LONGEST_NAME = 24
 """Characters of words that stand for a command in a table."""
+_FOLDER = "-C"
+_EXAMPLE = "--against './server-new --selftest', --against MALLOC_ARENA_MAX=1, or --against '-C ../before'"
 
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
-def options(verb: _Verb) -> _Verb:
-    """Gives a verb these options; it hands them to `asked`."""
-    return section(
-        HEADING,
-        click.option(
-            "--against",
-            multiple=True,
-            metavar="CMD2",
-            help="Compare CMD with another command; repeatable.",
-        ),
-        click.option(
-            "--against-env",
-            multiple=True,
-            metavar="K=V",
-            help="Variable for the other command; without --against, CMD with it. Repeatable.",
-        ),
-        click.option(
-            "--against-dir",
-            metavar="DIR",
-            help="Folder that the other command runs in; without --against, CMD in that folder.",
-        ),
-    )(verb)
+@dataclass(frozen=True, kw_only=True)
+class _Other:
+    """Another command, and how it is run."""
+
+    command: list[str]
+    environment: dict[str, str]
+    directory: str
+    """As it was written; empty: here."""
+
+
+def option(verb: _Verb) -> _Verb:
+    """Gives a verb the option; it hands it to `asked`."""
+    decorate = click.option(
+        "--against",
+        multiple=True,
+        metavar="[-C DIR] [K=V...] [CMD2]",
+        help="Compare CMD with another command, in folder DIR, with these variables; without CMD2 with CMD "
+        "itself there. Repeatable.",
+    )
+    return section(HEADING, decorate)(verb)
 
 
 def asked(given: dict[str, Any], command: Sequence[str]) -> list[Variant]:
-    """Takes these options out of `given`: the other commands, each with its name. Throws ReapError."""
-    others, variables, folder = (given.pop(name) for name in NAMES)
-    if not others and not variables and not folder:
+    """Takes the option out of `given`: the other commands, each with its name. Throws ReapError."""
+    texts = given.pop("against")
+    if not texts:
         return []
-    if len(others) > 1 and (variables or folder):
-        raise ReapError(
-            "--against-env and --against-dir are for one other command",
-            "give one --against, or put the variables into the commands: --against 'env K=V CMD2'",
-            ExitCode.USAGE,
-        )
     if not command:
         raise ReapError("there is no command to compare with", "put it after --", ExitCode.USAGE)
-    if folder and not Path(folder).is_dir():
-        raise ReapError(f"--against-dir {folder} is not a folder", "name one that exists", ExitCode.USAGE)
-    environment = dict(words.variable("--against-env", word, "MALLOC_ARENA_MAX=1") for word in variables)
-    commands = [_split(other) for other in others] or [list(command)]
+    others = [_other(text, command) for text in texts]
     taken = [Path(command[0]).name, given["baseline"], DEFAULT]
-    named = _names(taken, list(command), commands, [*variables, *([folder] if folder else [])])
-    directory = str(Path(folder).absolute()) if folder else ""
     return [
         Variant(
             name=name,
-            program=programs.resolve(each, directory=directory or str(Path.cwd())),
-            environment=environment,
-            directory=directory,
+            program=programs.resolve(each.command, directory=str(Path(each.directory).absolute())),
+            environment=each.environment,
+            directory=str(Path(each.directory).absolute()) if each.directory else "",
         )
-        for name, each in zip(named, commands, strict=True)
+        for name, each in zip(_names(taken, list(command), others), others, strict=True)
     ]
 
 
-def _split(text: str) -> list[str]:
+def _other(text: str, command: Sequence[str]) -> _Other:
     found = words.split("--against", text)
     if not found:
-        raise ReapError("--against names no command", "--against './server-new --selftest'", ExitCode.USAGE)
-    return found
+        raise ReapError("--against names no command", _EXAMPLE, ExitCode.USAGE)
+    folder = ""
+    if found[0] == _FOLDER:
+        if len(found) == 1:
+            raise ReapError("--against -C names no folder", _EXAMPLE, ExitCode.USAGE)
+        folder, found = found[1], found[2:]
+        if not Path(folder).is_dir():
+            raise ReapError(f"--against: {folder} is not a folder", _EXAMPLE, ExitCode.USAGE)
+    environment, other = words.assigned(found)
+    return _Other(command=other or list(command), environment=environment, directory=folder)
 
 
-def _names(
-    taken: list[str], command: list[str], others: Iterable[list[str]], how: Sequence[str]
-) -> list[str]:
+def _names(taken: list[str], command: list[str], others: Iterable[_Other]) -> list[str]:
     """A name for each command that nothing else has.
 
     That of its file, with its variables and folder; of the same file the words that CMD does not have,
@@ -96,8 +91,10 @@ def _names(
     """
     names: list[str] = []
     for other in others:
-        base = name = Path(other[0]).name + (f" ({', '.join(how)})" if how else "")
-        if base == Path(command[0]).name and (differing := _differing(command, other)):
+        how = [*(f"{name}={value}" for name, value in other.environment.items()), other.directory]
+        around = ", ".join(each for each in how if each)
+        base = name = Path(other.command[0]).name + (f" ({around})" if around else "")
+        if base == Path(command[0]).name and (differing := _differing(command, other.command)):
             base = name = differing
         number = 2
         while name in [*taken, *names]:

@@ -16,7 +16,6 @@ from reap.commandline.experiments import RUNS, SECONDS, new_folder, reopened, ru
 from reap.commandline.sections import section
 from reap.commandline.stdin import spooled
 from reap.commandline.written import written
-from reap.compare import against as other_commands
 from reap.compare import run as comparing
 from reap.compare.levels import options as level_options
 from reap.compare.levels.options import LevelOptions
@@ -55,7 +54,6 @@ class Options:
     timeout: float | None
     prepare: str
     cleanup: str
-    requests: bool
     pairing: Asked
     witness: str | None = None
     objective: Objective = "time"
@@ -116,11 +114,6 @@ def options(verb: _Verb) -> _Verb:
             help="Run the arms of a round at the same time on one core, or one after another; auto: at the "
             "same time if copies of CMD cannot interfere. sliced: in short turns on all cores, for "
             "programs that use several.",
-        ),
-        click.option(
-            "--requests",
-            is_flag=True,
-            help="Require marked requests; their times are compared whenever CMD marks any.",
         ),
     )
     return decorate(running(verb))
@@ -247,11 +240,15 @@ def _create(
     if options.witness and asked is not None:
         raise ReapError(
             "--witness does not go with --levels and --naive",
-            "leave it out; --cache counters counts instructions there",
+            "leave it out; --litter caches=counters counts instructions there",
             ExitCode.USAGE,
         )
     fragmented = level_options.meant(asked) if asked else None
-    profile = load_profile(asked.profile, cut_off=asked.cut_off) if asked and asked.profile else None
+    profile = (
+        load_profile(asked.profile, cut_off=fragmented.cut_off)
+        if fragmented and asked and asked.profile
+        else None
+    )
     stdin = spooled() if server is None else None
     if server is not None:
         server = msgspec.structs.replace(server, warm_ups=options.warmup)
@@ -276,7 +273,6 @@ def _create(
             timeout=options.timeout,
             stdin=stdin is not None,
             witness=bool(options.witness),
-            requests=options.requests,
             pairing=_pairing(options),
             resident=fragmented is None,
             objective=options.objective,
@@ -310,7 +306,7 @@ def _written(context: click.Context) -> set[str]:
     """Options of the experiment that were written on the command line."""
     names = [
         *(field.name for field in fields(Options)),
-        *other_commands.NAMES,
+        "against",
         "scan",
         *servers.NAMES,
         *level_options.NAMES,

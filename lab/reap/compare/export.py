@@ -1,4 +1,4 @@
-"""A comparison as a table for other programs: CSV, and Markdown."""
+"""A comparison as a table for other programs, in the format that the ending of its file names."""
 
 import csv
 import io
@@ -21,6 +21,10 @@ def as_markdown(comparison: Comparison) -> str:
     """Markdown table of the lines of `as_csv`."""
     rows = [list(COLUMNS), ["---"] * len(COLUMNS), *_rows(comparison)]
     return "".join(f"| {' | '.join(_cell(each) for each in row)} |\n" for row in rows)
+
+
+FORMATS = {".csv": as_csv, ".md": as_markdown}
+"""Renders each; the first is that of standard output."""
 
 
 def _rows(comparison: Comparison) -> list[list[str]]:

@@ -104,7 +104,7 @@ def draw(
     said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
     if len(exits) > 1:
         said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(exits)))}")
-    said += requests.notes(measured)
+    said += requests.notes(measured, probed)
     said += latency.notes(measured)
     return Comparison(
         workload=spec.workload,

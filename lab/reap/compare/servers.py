@@ -13,7 +13,7 @@ from reap.experiment.spec import Variant
 from reap.server import ready
 from reap.server.records import PORT, Server
 
-_FOR_PROGRAMS = ("scan", "levels", "naive", "naive_env", "requests", "profile", "witness")
+_FOR_PROGRAMS = ("scan", "levels", "naive", "litter", "witness")
 
 
 def require_fitting(context: click.Context, server: Server, given: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Steps of `reap compare` on one program, and on fragmented heaps where levels are asked for."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.files import write_safely
 from reap.commandline import reporting, servers
 from reap.commandline.experiments import Terminal
+from reap.commandline.exports import by_ending
 from reap.commandline.progress import Bar
 from reap.compare import against, experiments, export, scan, words
 from reap.compare import run as comparing
@@ -30,15 +32,14 @@ def compare(
     /,
     json_file: Path | None,
     html_file: Path | None,
-    csv_file: Path | None,
-    markdown_file: Path | None,
+    exports: tuple[Path, ...],
     details: bool,
     force: bool,
     **options: Any,  # noqa: ANN401 - click's; level_options.asked and experiments.opened say
 ) -> int:
     """Runs the experiment that the options name, or what is left of it, and answers from it."""
-    tables = (csv_file, markdown_file)
-    reporting.refuse_existing(json_file, html_file, *tables, force=force, made=options["output"])
+    tables = by_ending(exports, export.FORMATS, "a comparison")
+    reporting.refuse_existing(json_file, html_file, *exports, force=force, made=options["output"])
     asked = level_options.asked(context, options)
     server = servers.asked(context, options)
     others = against.asked(options, options["command"])
@@ -55,9 +56,9 @@ def compare(
         Bar() as bar,
     ):
         listener = Terminal(bar)
-        if folder.spec.fragment and any(tables):
+        if folder.spec.fragment and tables:
             raise ReapError(
-                "--export-csv and --export-markdown cannot be used with --levels or --naive",
+                "--export cannot be used with --levels or --naive",
                 "use --json",
                 ExitCode.USAGE,
             )
@@ -72,7 +73,7 @@ def _finish(
     folder: Folder,
     json_file: Path | None,
     html_file: Path | None,
-    tables: tuple[Path | None, Path | None],
+    tables: Sequence[tuple[Path, Callable[[Comparison], str]]],
     *,
     details: bool,
     force: bool,
@@ -83,10 +84,9 @@ def _finish(
     title = reporting.name_of(comparison.command)
     answer = Answer(title=title, command=comparison.command, parts=[ComparisonPart(comparison=comparison)])
     files.write_files(files.report_of(answer), json=json_file, html=html_file, force=force)
-    for path, made in zip(tables, (export.as_csv, export.as_markdown), strict=True):
-        if path is not None:
-            write_safely(path, made(redact.shared(comparison)).encode(), force=force)
-    console = reporting.console(json_file, html_file, *tables)
+    for path, render in tables:
+        write_safely(path, render(redact.shared(comparison)).encode(), force=force)
+    console = reporting.console(json_file, html_file, *(path for path, _ in tables))
     if details:
         render_tables(console, comparison)
     _say_kept(folder.path, json_file, html_file, details=details)
@@ -140,5 +140,5 @@ def _finish_levels(
         reporting.say_next(["reap", "wall", "--", *result.command])
     else:
         known = str(folder / levels.PROFILE)
-        reporting.say_next(["reap", "fragment", "--profile", known, "--", *result.command])
+        reporting.say_next(["reap", "fragment", "--litter", f"profile={known}", "--", *result.command])
     return ExitCode.FAILED if levels.differs(result) else result.exit_code

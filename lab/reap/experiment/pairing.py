@@ -187,7 +187,7 @@ def _of_spec(spec: Spec) -> str:
         return "--prepare and --cleanup without {arm} are for one run at a time"
     if spec.server is not None and not spec.server.has_port:
         return "{port} is not in both --server and --load, so that servers would meet on a port"
-    if spec.requests or (spec.tune is not None and "tail" in spec.tune.objectives):
+    if spec.tune is not None and "tail" in spec.tune.objectives:
         return "the times of requests are compared"
     if spec.tune is not None and spec.tune.variants:
         return "numactl places the program on cores of its own"

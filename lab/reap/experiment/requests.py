@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from reap.base.errors import ExitCode, ReapError
 from reap.experiment.metrics import ENOUGH_REQUESTS
 from reap.experiment.records import Cell, Run
-from reap.experiment.spec import Spec
-from reap.launch.records import Outcome
+
+_NONE_WHOLE = (
+    "the program marks requests, but none that begins and ends in one thread: their times are not compared"
+)
 
 
 def timed(runs: Sequence[Run], cell: Cell, *, warmup: bool) -> bool:
@@ -21,29 +22,13 @@ def timed(runs: Sequence[Run], cell: Cell, *, warmup: bool) -> bool:
     return any(run.warmup and run.outcome.requests and run.outcome.requests.count for run in runs)
 
 
-def require(spec: Spec, outcome: Outcome) -> None:
-    """Throws ReapError where requests were asked for and the first run has marked none."""
-    found = outcome.requests
-    if not spec.requests or found is None or found.count:
-        return
-    name = spec.program.command[0]
-    if found.unfinished or found.unmatched:
-        raise ReapError(
-            f"{name} marks requests, but none that begins and ends in one thread",
-            "see docs/marks.md for what a request is",
-            ExitCode.FAILED,
-        )
-    raise ReapError(
-        f"{name} marks no requests, so there are no times of requests to compare",
-        "mark them with reap/mark.h or reap.mark (docs/marks.md), or leave out --requests",
-        ExitCode.FAILED,
-    )
-
-
-def notes(runs: Sequence[Run]) -> list[str]:
-    """Notes on the requests of these runs, to be known before they are compared."""
+def notes(runs: Sequence[Run], first: Run | None = None) -> list[str]:
+    """Notes on the requests of these runs, to be known before they are compared; `first` is the warm-up."""
     found = [run.outcome.requests for run in runs if run.outcome.requests]
     if not any(each.count for each in found):
+        marked = first.outcome.requests if first else None
+        if marked and not marked.count and (marked.unfinished or marked.unmatched):
+            return [_NONE_WHOLE]
         return []
     said = []
     if lost := sum(each.lost for each in found):

@@ -10,7 +10,7 @@ from reap.allocators import verify
 from reap.allocators.verify import Verification
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
-from reap.experiment import arms, pairing, requests, schedule, sequential
+from reap.experiment import arms, pairing, schedule, sequential
 from reap.experiment.budget import LEAST_ROUNDS, SIMULATED, Budget, Cost, More, announcement
 from reap.experiment.folder import Folder
 from reap.experiment.once import Once, failure
@@ -165,7 +165,6 @@ class Runner:
             run = self._once.run(cell, warmup=True)
             if cell.arm() == self._baseline:
                 self._once.require_sound(run.outcome)
-                requests.require(self._spec, run.outcome)
             self._judge(cell, run.outcome)
             spent[cell.arm()] = run.outcome.cpu_ns
         if self._spec.explains:

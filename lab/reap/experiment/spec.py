@@ -171,8 +171,6 @@ class Spec(Record):
     """Whether the runs of a round are made at the same time on one core."""
     witness: Witnessed = ""
     """What counts the instructions of a run of each arm; empty: nothing."""
-    requests: bool = False
-    """Whether its marked requests are what was asked for: it is an error if it marks none."""
     resident: bool = False
     """Whether memory is sampled over each run's time."""
     objective: Compared = "time"

@@ -83,7 +83,6 @@ class Conditions:
     pairing: Asked = "sequential"
     witness: bool = False
     """Whether instructions are counted, too, in a run of each arm."""
-    requests: bool = False
     resident: bool = False
     objective: Objective = "time"
 

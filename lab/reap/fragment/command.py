@@ -3,78 +3,39 @@
 from __future__ import annotations  # what is imported late stands in annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from reap.launch.litter.level import Level, custom, named
-from reap.launch.litter.records import DEFAULT_SEED, ORDERS
+from reap.commandline import outputs
+from reap.commandline.litter import CUT_OFF
+from reap.commandline.litter import option as litter_option
+from reap.launch.litter import level as levels
 
 if TYPE_CHECKING:
     from reap.fragment.run import FragmentRun
     from reap.launch.records import Launch
 
-_PATH = click.Path(path_type=Path, dir_okay=False)
-
 
 @click.command()
-@click.option("-l", "--level", default=None, help="adv0, adv1, adv3 (default) or adv10.")
 @click.option(
-    "--multiplier",
-    type=float,
-    help="Instead of a level: number of objects, as a multiple of the program's own peak.",
+    "-l", "--level", default="adv3", help="adv0, adv1, adv3 (default), adv10, or MULTIPLIERxOCCUPANCY."
 )
-@click.option(
-    "--occupancy", type=float, help="Instead of a level: share of the objects that stays allocated, 0 to 1."
+@litter_option(
+    {"threads": click.BOOL}, "threads=no, allocated by the first thread, and not divided among all"
 )
-@click.option(
-    "--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Random seed of the heap layout."
-)
-@click.option(
-    "--order",
-    type=click.Choice(ORDERS),
-    default="random",
-    show_default=True,
-    help="Order in which blocks are freed.",
-)
-@click.option(
-    "--touch/--no-touch", default=True, show_default=True, help="Write to every page of the litter."
-)
-@click.option("--children", is_flag=True, help="Also litter the programs that CMD executes.")
-@click.option(
-    "--threads/--no-threads",
-    default=True,
-    show_default=True,
-    help="Divide the litter among the threads; otherwise the first thread allocates all of it.",
-)
-@click.option("--profile", "profile_file", type=_PATH, help="A size profile, or a recording to take it from.")
-@click.option(
-    "--cut-off",
-    type=click.IntRange(min=1),
-    default=4096,
-    show_default=True,
-    help="Ignore blocks of at least this many bytes.",
-)
-@click.option("--save-profile", type=_PATH, help="Write the size profile, for --profile.")
-@click.option("--map", "map_file", type=_PATH, help="Run once more and draw a map of the heap (SVG).")
+@click.option("--save-profile", type=outputs.FILE, help="Write the size profile, for --litter profile=FILE.")
+@click.option("--map", "map_file", type=outputs.FILE, help="Run once more and draw a map of the heap (SVG).")
 @click.option("-a", "--allocator", default="glibc", help="A name, or NAME=/path/lib.so.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Time limit in seconds.")
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
-@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@outputs.json
+@outputs.html
+@outputs.force
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def fragment(
     command: tuple[str, ...],
-    level: str | None,
-    multiplier: float | None,
-    occupancy: float | None,
-    seed: int,
-    order: str,
-    touch: bool,
-    children: bool,
-    threads: bool,
-    profile_file: Path | None,
-    cut_off: int,
+    level: str,
+    litter: dict[str, Any],
     save_profile: Path | None,
     map_file: Path | None,
     allocator: str,
@@ -87,7 +48,7 @@ def fragment(
 
     Before CMD starts, its heap is littered with objects of the sizes that CMD itself allocates, and most of
     them are freed (adversarial allocation, ISMM 2026). The cost of this is subtracted from the results.
-    Without --profile, CMD first runs once under the recorder, its output discarded, to learn the sizes.
+    Without a profile, CMD first runs once under the recorder, its output discarded, to learn the sizes.
 
     CMD has this terminal; the answer goes to standard error. Exits with CMD's own status.
 
@@ -111,7 +72,8 @@ def fragment(
     chosen = catalog.parse(allocator)
     if len(chosen) != 1:
         raise ReapError("a run has one allocator", "name one with --allocator", ExitCode.USAGE)
-    litter_level = _level(level, multiplier, occupancy)
+    litter_level = levels.one(level)
+    profile_file, cut_off = litter.pop("profile", None), litter.pop("cut_off", CUT_OFF)
     found = programs.resolve(list(command))
     programs.require_preloadable(found)
     programs.require_litterable(found)
@@ -133,16 +95,8 @@ def fragment(
             from reap.recording.analyse.size_profile import encode
 
             write_safely(save_profile, encode(profile), force=force)
-        litter = litter_of(
-            profile,
-            litter_level,
-            seed=seed,
-            order=next(each for each in ORDERS if each == order),
-            touch=touch,
-            children=children,
-            threads=threads,
-        )
-        result = fragmenting.fragment(found, launch, chosen[0], litter, profile)
+        littered = litter_of(profile, litter_level, **litter)
+        result = fragmenting.fragment(found, launch, chosen[0], littered, profile)
         if map_file is not None:
             result = _mapped(result, launch, found.image, map_file, force=force)
     if json_file is not None:
@@ -162,7 +116,7 @@ def fragment(
             "fragment",
             *(["--level", "adv3"] if litter_level.multiplier == 0 else ["--level", "adv0"]),
             *(["--allocator", allocator] if chosen[0].library else []),
-            *(["--profile", str(known)] if known else []),
+            *(["--litter", f"profile={known}"] if known else []),
             "--",
             *found.command,
         ]
@@ -186,17 +140,3 @@ def _mapped(result: FragmentRun, launch: Launch, image: str, path: Path, *, forc
     title = f"{Path(result.command[0]).name} at {result.litter.level.name}, under {result.allocator}"
     write_safely(path, draw(heap, redact.shared(title)).encode(), force=force)
     return msgspec.structs.replace(result, heap=heap)
-
-
-def _level(name: str | None, multiplier: float | None, occupancy: float | None) -> Level:
-    from reap.base.errors import ExitCode, ReapError
-
-    if multiplier is None and occupancy is None:
-        return named(name or "adv3")
-    if name is not None or multiplier is None or occupancy is None:
-        raise ReapError(
-            "a heap is described by --level, or by --multiplier and --occupancy together",
-            "reap fragment --multiplier 3 --occupancy 0.66 -- CMD",
-            ExitCode.USAGE,
-        )
-    return custom(multiplier, occupancy)

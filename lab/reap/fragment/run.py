@@ -81,7 +81,7 @@ def take_profile(launch: Launch, *, cut_off: int) -> SizeProfile:
                 f"{launch.argv[0]}, whose size profile was taken,",
                 alone,
                 {"record": alone},
-                "give it more --timeout, a smaller input, or a --profile",
+                "give it more --timeout, a smaller input, or --litter profile=FILE",
             )
         return profiles.size_profile(read.read(path), cut_off=cut_off, reap_version=__version__)
 
@@ -111,7 +111,10 @@ def mostly_left_out(profile: SizeProfile) -> list[str]:
         return []
     share, large = units.percent(profile.left_out_share), units.whole(profile.cut_off)
     said = f"{share} of what it allocates is in blocks of {large} bytes and more, which are not imitated"
-    return [f"{said}: of chunks of its own allocator take the naive variant's profile, else raise --cut-off"]
+    instead = (
+        "of chunks of its own allocator take the naive variant's profile, else a higher cut-off (--litter)"
+    )
+    return [f"{said}: {instead}"]
 
 
 def not_waited_for(processes: int) -> str:
@@ -130,7 +133,7 @@ def _absent_threads(litter: Litter, run: Littered) -> list[str]:
         return []
     part = units.percent(most / litter.objects)
     said = f"{part} of the litter was laid: {litter.threads} threads were to share it, and fewer were created"
-    return [f"{said} (--no-threads gives all to the first)"]
+    return [f"{said} (--litter threads=no gives all to the first)"]
 
 
 def _laid_in(litterings: list[Littering], pid: int) -> int:
@@ -192,8 +195,8 @@ def _notes(
     of, image = Path(profile.program).name, Path(program.image).resolve().name
     if profile.program and of != image and profile.processes > 1 and not litter.children:
         said.append(
-            f"most was allocated by {of}, which {image} executed, and only {image} was littered: --children "
-            "litters all"
+            f"most was allocated by {of}, which {image} executed, and only {image} was littered: "
+            "--litter children=yes litters all"
         )
     elif profile.program and of != image and profile.processes == 1:
         said.append(f"the profile is of {of}, not of {image}: right only if they are variants of one program")

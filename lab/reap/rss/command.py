@@ -6,11 +6,10 @@ from typing import Any
 import click
 
 from reap.base.files import unused
-from reap.commandline import servers
+from reap.commandline import outputs, servers
 from reap.commandline.sections import Sectioned
 from reap.server import words as server_words
 
-_PATH = click.Path(path_type=Path, dir_okay=False)
 _SECONDS = click.FloatRange(min=0, min_open=True)
 
 
@@ -38,10 +37,12 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 @click.option("-a", "--allocator", default="glibc", help="Run CMD under it: a name, or NAME=/path/lib.so.")
 @click.option(
     "--record",
-    type=_PATH,
+    type=outputs.FILE,
     help="Also record CMD in full into this file: gives live bytes under any allocator.",
 )
-@click.option("--timeout", type=_SECONDS, help="Seconds until CMD is stopped.")
+@click.option(
+    "--timeout", type=_SECONDS, help="Seconds until CMD is stopped; with --server until it must be ready."
+)
 @click.option(
     "--try",
     "tries",
@@ -60,12 +61,12 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 @click.option(
     "-o",
     "--output",
-    type=_PATH,
+    type=outputs.FILE,
     help="CSV file that each snapshot is appended to (default: a new file in reap-runs).",
 )
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - is standard output.")
-@click.option("--html", "html_file", type=_PATH, help="Write a report as one HTML file.")
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@outputs.json
+@outputs.html
+@outputs.force
 @servers.options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 @click.pass_context
@@ -258,5 +259,6 @@ def _require_hours(context: click.Context) -> None:
     from reap.base.errors import ExitCode, ReapError
     from reap.commandline.written import written
 
-    if unused := sorted(written(context, _OF_A_RUN)):
+    fitting = {"--timeout"} if context.params["server"] else set()
+    if unused := sorted(written(context, _OF_A_RUN) - fitting):
         raise ReapError(f"{unused[0]} must not be used with --hours", "leave one out", ExitCode.USAGE)

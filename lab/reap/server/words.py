@@ -15,7 +15,7 @@ def options(server: Server, command: Sequence[str]) -> list[str]:
     if server.stop != STOP:
         words += ["--stop", signal.Signals(server.stop).name.removeprefix("SIG")]
     if server.ready_within != READY_WITHIN:
-        words += ["--ready-within", f"{server.ready_within:g}"]
+        words += ["--timeout", f"{server.ready_within:g}"]
     return words
 
 

@@ -9,38 +9,25 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline.written import written
-from reap.sweep import folder, plan, steps
+from reap.sweep import export, folder, plan, steps
 from reap.sweep.places import Places
 from reap.sweep.records import Plan, Program
 
-_OUTPUTS = {
-    "force",
-    "html_file",
-    "json_file",
-    "on",
-    "output",
-    "parquet_file",
-    "plan_file",
-    "resume",
-}
+_OUTPUTS = {"exports", "force", "html_file", "json_file", "on", "output", "plan_file", "resume"}
 """Options of any sweep."""
 _OF_ONE = {"allocators", "baseline", "command", "levels", "runs", "timeout", "warmup", "worth"}
 """Parameters of a sweep of one program, which a plan has for several; all others are of one machine."""
 
 
-_SWEPT = {"plan_file": "--plan", "parquet_file": "--export-parquet"}
-"""Options that a sweep alone has. Those of reap.toml are not meant where a command or a folder is named."""
-_TABLES = {"csv_file": "--export-csv", "markdown_file": "--export-markdown"}
-"""Files that a sweep does not make."""
-
-
 def without_defaults(context: click.Context, given: dict[str, Any]) -> dict[str, Any]:
     """The options, without those of reap.toml that go with no command, and with no folder."""
-    ours = dict(_SWEPT) if given["command"] or given["resume"] else {}
+    if not given["command"] and not given["resume"]:
+        return given
+    others = tuple(each for each in given["exports"] if each.suffix not in export.FORMATS)
+    meant: dict[str, Any] = {"plan_file": None, "exports": others}
     if given["resume"]:
-        ours["output"] = "--output"
-    kept = written(context, ours)
-    return {**given, **{name: None for name, flag in ours.items() if flag not in kept}}
+        meant["output"] = None
+    return {**given, **{name: value for name, value in meant.items() if not written(context, [name])}}
 
 
 def is_asked(given: dict[str, Any]) -> bool:
@@ -52,12 +39,12 @@ def is_asked(given: dict[str, Any]) -> bool:
 def compare(context: click.Context, given: dict[str, Any]) -> int:
     """Runs the sweep that the options name, or what is left of it, and answers from it. Throws ReapError."""
     where = Places.taken(given)
-    outputs = {name: given[name] for name in ("output", "json_file", "html_file", "parquet_file", "force")}
+    outputs = {name: given[name] for name in ("output", "json_file", "html_file", "exports", "force")}
     asked = steps.Asked(places=where, **outputs)
     file, resumed, command = given["plan_file"], given["resume"], list(given["command"])
     if file is None and resumed is None:
         return _one(context, asked, given)
-    _require_fitting(context, given, _OUTPUTS | {"command"}, "--resume of a sweep" if resumed else "--plan")
+    _require_fitting(context, _OUTPUTS | {"command"}, "--resume of a sweep" if resumed else "--plan")
     if command or (file and resumed):
         raise ReapError(
             f"{resumed or file} names the programs" if command else "--resume goes on with its own plan",
@@ -74,7 +61,7 @@ def _one(context: click.Context, asked: steps.Asked, given: dict[str, Any]) -> i
     from reap.commandline import reporting
     from reap.launch.litter import level
 
-    _require_fitting(context, given, _OUTPUTS | _OF_ONE, "--on")
+    _require_fitting(context, _OUTPUTS | _OF_ONE, "--on")
     _require_no_input()
     command = list(given["command"])
     if not command:
@@ -135,11 +122,10 @@ def _allocators(written: str | None, baseline: str, here: Path) -> list[str]:
     return found
 
 
-def _require_fitting(context: click.Context, given: dict[str, Any], fitting: set[str], by: str) -> None:
+def _require_fitting(context: click.Context, fitting: set[str], by: str) -> None:
     """Throws ReapError for an option that such a sweep cannot have."""
     others = {each.name or "" for each in context.command.params} - fitting
-    tables = {flag for name, flag in _TABLES.items() if given[name]}
-    if stray := sorted(written(context, others) | tables):
+    if stray := sorted(written(context, others)):
         raise ReapError(
             f"{' and '.join(stray)} cannot be used with {by}",
             "leave --on out, or measure it on each machine" if by == "--on" else "leave it out",

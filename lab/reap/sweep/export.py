@@ -16,12 +16,12 @@ _BATCH = 10_000
 
 def require() -> None:
     """Throws ReapError where pyarrow is not installed: before anything runs."""
-    pyarrow("--export-parquet")
+    pyarrow("--export FILE.parquet")
 
 
 def write(path: Path, blocks: Iterable[Done], *, force: bool) -> None:
     """A row for each run, with the facts of its machine. Throws ReapError."""
-    arrow = pyarrow("--export-parquet")
+    arrow = pyarrow("--export FILE.parquet")
     word = arrow.dictionary(arrow.int32(), arrow.string())
     kinds = {str: word, int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_()}
     with written_safely(path, force=force) as stream:
@@ -29,6 +29,9 @@ def write(path: Path, blocks: Iterable[Done], *, force: bool) -> None:
         with arrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
             for rows in _batches(_rows(blocks)):
                 writer.write_table(arrow.Table.from_pylist(redact.shared(rows), schema=schema))
+
+
+FORMATS = {".parquet": write}
 
 
 _COLUMNS: dict[str, type] = {

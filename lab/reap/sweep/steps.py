@@ -12,6 +12,7 @@ from reap.base.errors import ExitCode, ReapError
 from reap.base.files import unused, write_safely
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
+from reap.commandline.exports import by_ending
 from reap.commandline.progress import Bar
 from reap.sweep import analyse, cluster, export, folder, judge, terminal, worker
 from reap.sweep import page as pages
@@ -30,7 +31,7 @@ class Asked:
     output: Path | None
     json_file: Path | None
     html_file: Path | None
-    parquet_file: Path | None
+    exports: tuple[Path, ...]
     force: bool
 
 
@@ -69,9 +70,10 @@ def result_of(opened: SweepFolder, course: Course) -> SweepResult:
 
 
 def _require(asked: Asked) -> None:
-    reporting.refuse_existing(asked.json_file, asked.html_file, asked.parquet_file, force=asked.force)
-    reporting.require_file(asked.parquet_file)
-    if asked.parquet_file is not None:
+    by_ending(asked.exports, export.FORMATS, "a sweep")
+    reporting.refuse_existing(asked.json_file, asked.html_file, *asked.exports, force=asked.force)
+    for path in asked.exports:
+        reporting.require_file(path)
         export.require()
 
 
@@ -107,16 +109,16 @@ def _finish(asked: Asked, opened: SweepFolder, course: Course) -> int:
         reporting.write_plain(
             asked.json_file, "sweep", {"sweep": result, "answers": answers}, force=asked.force
         )
-    if asked.parquet_file is not None:
-        export.write(asked.parquet_file, folder.blocks(opened.path), force=asked.force)
+    for path, write in by_ending(asked.exports, export.FORMATS, "a sweep"):
+        write(path, folder.blocks(opened.path), force=asked.force)
     if result.blocks:
         terminal.render(reporting.console(asked.json_file, asked.html_file), result, answers)
     for each in result.notes if not result.blocks else ():
         click.echo(f"reap: {each}", err=True)
     if asked.html_file is not None:
         reporting.say_written("the report", asked.html_file)
-    if asked.parquet_file is not None:
-        reporting.say_written("all runs", asked.parquet_file)
+    for path in asked.exports:
+        reporting.say_written("all runs", path)
     reporting.say_written("the blocks", opened.path)
     if course.problems:
         reporting.say_command("to run what is missing", ["reap", "compare", "--resume", str(opened.path)])

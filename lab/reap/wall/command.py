@@ -19,7 +19,7 @@ from reap.answer.part import Part
 from reap.answer.records import Answer, Report
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT, elsewhere, unused, write_safely
-from reap.commandline import reporting, servers
+from reap.commandline import outputs, reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.commandline.sections import Sectioned
@@ -47,7 +47,6 @@ from reap.wall.part import WallPart
 RESULTS, PAGE, STACKS, TRIALS = "wall.json", "wall.html", "stacks.folded", "trials"
 _INPUT = "stdin"
 _SECONDS = click.FloatRange(min=0, min_open=True)
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @dataclass(frozen=True)
@@ -82,16 +81,18 @@ class Asked:
     help="Time limit for the trials, in seconds.",
 )
 @click.option("--calls", is_flag=True, help="Count system calls with strace where nothing else can.")
-@click.option("--timeout", type=_SECONDS, help="Seconds until a run is stopped.")
+@click.option(
+    "--timeout", type=_SECONDS, help="Seconds until a run is stopped; with --server until it must be ready."
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     help="Output folder (default: a new reap-runs/wall-NAME-TIME).",
 )
-@click.option("--json", "json_file", type=_FILE, help="Write the results as JSON, too; - is standard output.")
-@click.option("--html", "html_file", type=_FILE, help="Write the report to this file, too.")
-@click.option("-f", "--force", is_flag=True, help="Replace what exists.")
+@outputs.json
+@outputs.html
+@outputs.force
 @servers.options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 @click.pass_context

@@ -69,14 +69,14 @@ def test_a_command_may_be_called_as_an_arm_of_reap_is(name: str, tmp_path: Path)
 def test_programs_that_nothing_can_be_preloaded_into(tmp_path: Path) -> None:
     """No allocator is replaced, so none has to be seen."""
     static = compile_c("turns_against", TURNS, ["-O1", "-static"])
-    answer = compared(tmp_path, "--against-env", "TURNS=60", "--", static, "20")
+    answer = compared(tmp_path, "--against", "TURNS=60", "--", static, "20")
     (side,) = answer["sides"]
     assert side["verified"]
     assert side["ratios"]["cpu"]["ratio"]["value"] > 2
 
 
 def test_the_same_command_with_a_variable(tmp_path: Path) -> None:
-    answer = compared(tmp_path, "--against-env", "TURNS=60", "--", turns(), "20")
+    answer = compared(tmp_path, "--against", "TURNS=60", "--", turns(), "20")
     (side,) = answer["sides"]
     assert side["allocator"] == "turns_against (TURNS=60)"
     assert side["ratios"]["cpu"]["ratio"]["value"] > 2
@@ -87,12 +87,25 @@ def test_the_same_command_in_another_folder(tmp_path: Path) -> None:
     for folder, count in ((tmp_path, 20), (tmp_path / "new", 60)):
         (folder / "run.sh").write_text(f"exec {turns()} {count}\n")
     done = reap(
-        *("compare", "-n", "3", "--json", "x.json", "--against-dir", "new", "--", "sh", "run.sh"),
+        *("compare", "-n", "3", "--json", "x.json", "--against", "-C new", "--", "sh", "run.sh"),
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     (side,) = json.loads((tmp_path / "x.json").read_text())["answers"][0]["comparison"]["sides"]
     assert side["ratios"]["cpu"]["ratio"]["value"] > 2
+
+
+def test_commands_with_their_own_variables_and_folders(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    answer = compared(
+        tmp_path, "--against", "TURNS=60", "--against", f"-C new TURNS=9 {turns()} 0", "--", turns(), "20"
+    )
+    high, low = answer["sides"]
+    assert (high["allocator"], low["allocator"]) == (
+        "turns_against (TURNS=60)",
+        "turns_against (TURNS=9, new)",
+    )
+    assert low["ratios"]["cpu"]["ratio"]["value"] < 1 < high["ratios"]["cpu"]["ratio"]["value"]
 
 
 def test_another_output_is_told(tmp_path: Path) -> None:
@@ -107,12 +120,9 @@ def test_another_output_is_told(tmp_path: Path) -> None:
         (["--against", "no-such-program", "--", "true"], "no-such-program"),
         (["--against", "'", "--", "true"], "cannot be split into words"),
         (["--against", "", "--", "true"], "names no command"),
-        (["--against-env", "=x", "--", "true"], "sets no variable"),
-        (["--against-dir", "nowhere", "--", "true"], "is not a folder"),
-        (
-            ["--against", "true", "--against", "true", "--against-env", "A=b", "--", "true"],
-            "for one other command",
-        ),
+        (["--against", "=x", "--", "true"], "no such command"),
+        (["--against", "-C nowhere", "--", "true"], "nowhere is not a folder"),
+        (["--against", "-C", "--", "true"], "-C names no folder"),
         (["--against", "true", "-a", "jemalloc", "--", "true"], "compares commands, not allocators"),
         (["--against", "true"], "there is no command"),
     ],
@@ -128,7 +138,11 @@ def test_a_command_of_the_same_file_is_named_by_the_words_that_differ() -> None:
     own = ["./server", "per-request", "1", "40"]
 
     def named(*others: list[str]) -> list[str]:
-        return against._names(["server", "glibc", "default"], own, others, [])
+        return against._names(
+            ["server", "glibc", "default"],
+            own,
+            [against._Other(command=each, environment={}, directory="") for each in others],
+        )
 
     assert named(["./server", "arena", "1", "40"], ["./server", "less-arena", "1", "40"]) == [
         "arena",

@@ -98,7 +98,7 @@ def test_it_is_measured(tmp_path: Path) -> None:
         "time.sleep(0.3)\n"
     )
     done = reap(
-        *["compare", "--for", "settled", "--runs", "2", "--export-csv", "out.csv"],
+        *["compare", "--for", "settled", "--runs", "2", "--export", "out.csv"],
         *["--against", f"/usr/bin/python3 {script} frees", "--", "/usr/bin/python3", str(script), "keeps"],
         cwd=tmp_path,
     )

@@ -28,14 +28,14 @@ def test_naive_alone_compares_custom_and_naive(tmp_path):
 
 
 def test_a_variable_does_it_too(tmp_path):
-    result, _ = compared(tmp_path, "--naive-env", "SWITCH=off")
+    result, _ = compared(tmp_path, "--naive", "SWITCH=off")
     assert result["naive_environment"] == {"SWITCH": "off"}
 
 
 def test_what_is_of_fragmented_heaps_still_needs_levels(tmp_path):
-    done = reap("compare", "--naive", "true", "--seed", "2", "--", program("busy"), cwd=tmp_path)
+    done = reap("compare", "--naive", "true", "--litter", "seed=2", "--", program("busy"), cwd=tmp_path)
     assert done.returncode == ExitCode.USAGE
-    assert "--seed requires --levels" in done.stderr
+    assert "--litter requires --levels" in done.stderr
 
 
 def test_fragment_and_levels_refuse_a_malloc_of_the_programs_own_in_the_same_words(tmp_path):

@@ -1,12 +1,10 @@
-"""Comparing by marked requests: found in the first run, timed in all others, and asked for in vain."""
+"""Comparing by marked requests: found in the first run, and timed in all others."""
 
 import msgspec
-import pytest
 from marked import marks
 from programs import library, program, reap
 
 from reap.allocators import catalog
-from reap.base.errors import ReapError
 from reap.base.records import Estimate
 from reap.compare import run as comparing
 from reap.experiment import requests, statistics
@@ -62,20 +60,16 @@ def test_a_program_that_marks_nothing_is_compared_without(tmp_path):
     assert {run.outcome.requests is None for run in runs if not run.warmup} == {True}
 
 
-@pytest.mark.parametrize(
-    ("mode", "what", "hint"),
-    [("pools", "marks no requests", "reap/mark.h"), ("never", "none that begins and ends", "docs/marks.md")],
-)
-def test_requests_that_are_asked_for_must_be_there(tmp_path, mode, what, hint):
-    with pytest.raises(ReapError, match=what) as caught:
-        compare(tmp_path, marks(), mode, requests=True)
-    assert hint in caught.value.hint
+def test_requests_that_end_in_other_threads_are_told(tmp_path):
+    comparison = compare(tmp_path, marks(), "never")
+    assert not set(NAMES) & comparison.sides[0].ratios.keys()
+    assert any("none that begins and ends in one thread" in note for note in comparison.notes)
 
 
 def test_the_command_shows_them(tmp_path):
     json_file = tmp_path / "results.json"
     answer = reap(
-        *("compare", "--requests", "-n", "2", "-a", f"good={library('good')}", "-o", str(tmp_path / "runs")),
+        *("compare", "-n", "2", "-a", f"good={library('good')}", "-o", str(tmp_path / "runs")),
         *("--details", "--json", str(json_file), "--", marks(), "plain", "1500"),
         env={"PATH": "/usr/bin:/bin", "COLUMNS": "100"},
     )

@@ -33,7 +33,7 @@ def work() -> str:
 def test_every_combination_is_compared_with_the_first(tmp_path: Path) -> None:
     scanned = ("--scan", "times=1,3", "--scan", "m=60,30")
     done = reap(
-        *("compare", "-n", "3", "--details", "--json", "x.json", "--export-csv", "x.csv", *scanned),
+        *("compare", "-n", "3", "--details", "--json", "x.json", "--export", "x.csv", *scanned),
         *("--", work(), "{times}", "{m}"),
         cwd=tmp_path,
     )

@@ -169,7 +169,7 @@ def test_instructions_in_words() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        ("--naive-env", "X=1", "--", "true"),
+        ("--naive", "X=1", "--", "true"),
         ("--server", "cat {port}", "--ready", "tcp", "--load", "cat {port}"),
     ],
 )

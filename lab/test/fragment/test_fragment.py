@@ -184,7 +184,7 @@ def test_fault_1_aligned_blocks_and_deepbind_are_survived_by_the_detection(tmp_p
 def test_fault_1_a_deepbind_program_that_dies_of_the_allocator_is_explained(tmp_path):
     profile = tmp_path / "p.json"
     profile.write_text(json.dumps(PROFILE))
-    words = ["fragment", "--profile", str(profile), "--allocator", "jemalloc"]
+    words = ["fragment", "--litter", f"profile={profile}", "--allocator", "jemalloc"]
     done = reap(*words, "--", target("deepbind"), extension())
     assert "opens extensions with RTLD_DEEPBIND" in " ".join(done.stderr.split())
 
@@ -342,7 +342,7 @@ def test_fault_17_constructors_of_libraries_run_on_a_littered_heap():
 def test_fault_18_the_answer_has_cpu_time_faults_and_memory_beside_wall_time(tmp_path):
     profile = tmp_path / "p.json"
     profile.write_text(json.dumps(PROFILE))
-    answer = reap("fragment", "--profile", str(profile), "--", program("busy")).stderr
+    answer = reap("fragment", "--litter", f"profile={profile}", "--", program("busy")).stderr
     for row in ("user time", "system time", "wall time", "page faults", "resident memory"):
         assert row in answer
 

@@ -141,7 +141,17 @@ def test_the_command_draws_a_map_and_runs_the_program_once_more(tmp_path):
     script = tmp_path / "run.sh"
     script.write_text(f"#!/bin/sh\necho run >> {target}\ncat\n{program('busy')}\n")
     script.chmod(0o755)
-    words = ["fragment", "--profile", str(profile), "--map", "m.svg", "--json", "m.json", "--", str(script)]
+    words = [
+        "fragment",
+        "--litter",
+        f"profile={profile}",
+        "--map",
+        "m.svg",
+        "--json",
+        "m.json",
+        "--",
+        str(script),
+    ]
     done = reap(*words, cwd=tmp_path, stdin=None, input="words\n")
     assert done.returncode == 0, done.stderr
     free = subprocess.run([program("busy")], capture_output=True, text=True, check=True).stdout

@@ -119,9 +119,7 @@ def test_loads_that_warm_a_server_up_are_not_measured(tmp_path: Path) -> None:
 
 def test_two_settings_of_a_server(tmp_path: Path) -> None:
     """It needs 40 ms for a request, and 20 ms with the variable."""
-    answer = compared(
-        tmp_path, *commands("tuned"), "--against-env", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0"
-    )
+    answer = compared(tmp_path, *commands("tuned"), "--against", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0")
     (side,) = answer["sides"]
     assert side["allocator"] == "reap_test_server (GLIBC_TUNABLES=glibc.malloc.tcache_count=0)"
     assert 0.4 < side["ratios"]["cpu"]["ratio"]["value"] < 0.65
@@ -252,7 +250,7 @@ def test_a_baseline_that_cannot_be_measured(
     mode: str, more: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    answer = CliRunner().invoke(compare, [*words(mode, *more), "--ready-within", "0.3"])
+    answer = CliRunner().invoke(compare, [*words(mode, *more), "--timeout", "0.3"])
     assert isinstance(answer.exception, ReapError), answer.exception
     assert answer.exception.code == ExitCode.FAILED
     assert f"under glibc, the baseline, {said}" in answer.exception.what
@@ -285,7 +283,6 @@ GOOD = ("--server", "cat {port}", "--ready", "tcp", "--load", "cat {port}")
             "in all of --server, --load",
         ),
         ((*GOOD, "--levels", "adv0,adv3"), "--levels does not go with --server"),
-        ((*GOOD, "--requests"), "--requests does not go with --server"),
         ((*GOOD, "--stop", "NOSUCH"), "--stop NOSUCH is no signal"),
         ((*GOOD, "--ready", "word:up"), "--ready word:up is neither"),
         ((*GOOD, "--server", "cat"), "does not say on which port"),

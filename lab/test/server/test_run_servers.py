@@ -27,7 +27,7 @@ SHORT = ("--loads", "1", "-n", "2", "-o", "there")
 def words(mode: str = "serves", *more: str, port: str = "{port}") -> list[str]:
     return [
         *("-a", "glibc,reap", "--server", f"{server()} {port} {mode}", "--ready", "tcp"),
-        *("--load", " ".join([load(), port, *more]), "--ready-within", "0.5"),
+        *("--load", " ".join([load(), port, *more]), "--timeout", "0.5"),
     ]
 
 
@@ -146,7 +146,6 @@ def test_a_port_in_use() -> None:
         (("--loads", "2", "--", "true"), "--loads requires --server"),
         (("--server", "cat {port}", "--load", "true"), "--server requires --ready"),
         ((*words(), "--drag"), "--drag does not go with --server"),
-        ((*words(), "--requests"), "--requests does not go with --server"),
         ((*words(), "--", "true"), "another one is given: true"),
         ((*words(), "--resume", "there"), "it takes no"),
     ],
@@ -160,7 +159,7 @@ def test_options_that_do_not_go_together(given: tuple[str, ...], said: str, here
 
 
 def test_a_ctrl_c_while_it_is_recorded_leaves_nothing_running(here: Path) -> None:
-    command = [*reap_command(), "run", *words("waits"), "--ready-within", "60", *SHORT]
+    command = [*reap_command(), "run", *words("waits"), "--timeout", "60", *SHORT]
     with subprocess.Popen(command, cwd=here, start_new_session=True, stderr=subprocess.PIPE, text=True) as it:
         until = time.monotonic() + 30
         while not running() and time.monotonic() < until:

@@ -26,7 +26,7 @@ VERBS = {"wall": wall, "rss": rss}
 def words(mode: str = "serves", *more: str, port: str = "{port}") -> list[str]:
     return [
         *("--server", f"{server()} {port} {mode}", "--ready", "tcp"),
-        *("--load", " ".join([load(), port, *more]), "--ready-within", "0.5"),
+        *("--load", " ".join([load(), port, *more]), "--timeout", "0.5"),
     ]
 
 

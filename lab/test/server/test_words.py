@@ -35,6 +35,6 @@ def test_the_commands_are_those_that_were_given(text: str) -> None:
 
 def test_what_is_not_usual_is_said() -> None:
     given = server("true", stop=signal.SIGINT, within=2.5, requests=100)
-    assert words.options(given, ["cat"])[6:] == ["--stop", "INT", "--ready-within", "2.5"]
+    assert words.options(given, ["cat"])[6:] == ["--stop", "INT", "--timeout", "2.5"]
     assert words.load_options(given) == ["--requests-per-load", "100"]
     assert words.load_options(server("true")) == []

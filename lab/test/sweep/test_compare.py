@@ -54,7 +54,7 @@ def test_rounds_on_workers_are_a_sweep_of_one_program(place):
     [
         (["--against", "true"], "--against cannot be used with --on"),
         (["--budget", "9", "--prepare", "true"], "--budget and --prepare cannot be used with --on"),
-        (["--seed", "7"], "--seed cannot be used with --on"),
+        (["--litter", "seed=7"], "--litter cannot be used with --on"),
         (["--on", "alpha"], "'alpha' names no place"),
         (["--levels", "adv99"], "no level is called 'adv99'"),
         (["-a", "no-such"], "no-such"),

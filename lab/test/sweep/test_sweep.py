@@ -48,7 +48,7 @@ def ended(place):
 
 
 def test_a_plan_is_run_here_and_everything_is_written(place):
-    files = ["--json", "s.json", "--html", "s.html", "--export-parquet", "s.parquet"]
+    files = ["--json", "s.json", "--html", "s.html", "--export", "s.parquet"]
     answer = reap("compare", "--plan", "plan.toml", "-o", "s", *files)
     assert answer.returncode == 0, answer.stderr
     assert "CPU time against glibc" in answer.stdout
@@ -75,7 +75,7 @@ def test_a_plan_is_run_here_and_everything_is_written(place):
 
 @pytest.mark.usefixtures("place")
 def test_the_queries_of_the_page_answer():
-    assert reap("compare", "--plan", "plan.toml", "-o", "s", "--export-parquet", "s1.parquet").returncode == 0
+    assert reap("compare", "--plan", "plan.toml", "-o", "s", "--export", "s1.parquet").returncode == 0
     page = (Path(__file__).parents[3] / "docs/sweep.md").read_text()
     written = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
     ratios, noise = (duckdb.sql(re.sub("'(perl-hash|sort)'", "'ours'", each)).fetchall() for each in written)
@@ -117,7 +117,7 @@ def test_a_typo_is_one_message(place):
         (["--resume", "s", "--on", "local:2"], "s is not a sweep's folder"),
         (["--plan", "plan.toml", "--on", "local:0"], "'local:0' names no place"),
         (["--plan", "missing.toml"], "missing.toml cannot be read"),
-        (["--export-parquet", "x.parquet", "--", "true"], "--export-parquet needs --plan or --on"),
+        (["--export", "x.parquet", "--", "true"], "there is no such format of a comparison"),
     ],
 )
 def test_what_does_not_go_together_is_refused(place, words, said):
@@ -129,9 +129,7 @@ def test_what_does_not_go_together_is_refused(place, words, said):
 
 def test_the_configuration_s_plan_is_for_a_command_line_that_names_nothing(place):
     """Nor does it keep one program from being compared, or a folder from being resumed."""
-    (place / "reap.toml").write_text(
-        '[compare]\nplan = "plan.toml"\noutput = "s"\nexport-parquet = "s.parquet"\n'
-    )
+    (place / "reap.toml").write_text('[compare]\nplan = "plan.toml"\noutput = "s"\nexport = "s.parquet"\n')
     assert reap("compare").returncode == 0
     assert (place / "s.parquet").exists()
     assert reap("compare", "--resume", "s").returncode == 0
@@ -140,10 +138,10 @@ def test_the_configuration_s_plan_is_for_a_command_line_that_names_nothing(place
 
 
 def test_a_table_that_a_sweep_does_not_make_is_refused(place):
-    (place / "reap.toml").write_text('[compare]\nexport-csv = "c.csv"\n')
+    (place / "reap.toml").write_text('[compare]\nexport = "c.csv"\n')
     answer = reap("compare", "--plan", "plan.toml")
     assert answer.returncode == 2
-    assert "--export-csv cannot be used with --plan" in answer.stderr
+    assert "--export c.csv: there is no such format of a sweep" in answer.stderr
 
 
 def test_a_program_that_is_not_there_is_named_with_its_cell(place):

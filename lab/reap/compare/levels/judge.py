@@ -58,7 +58,7 @@ def judge(result: Fragmented) -> FragmentVerdict:
     standing = "inconclusive" if result.elsewhere else _standing(arm)
     said = [_opening(result, arm), *_naive(result, level), *_remedies(result, level)]
     if result.elsewhere:
-        said = [f"{result.elsewhere}, which allocates most, ran on a clean heap: add --children."]
+        said = [f"{result.elsewhere}, which allocates most, ran on a clean heap: add --litter children=yes."]
     return FragmentVerdict(
         first=first,
         headline=standing,
@@ -204,7 +204,7 @@ def _missed_program(result: Fragmented) -> list[str]:
     if not result.elsewhere:
         return []
     said = f"Most is allocated by {result.elsewhere}, which the program executes, and only the program was"
-    return [f"{said} littered: no figure here is about fragmentation. --children litters all."]
+    return [f"{said} littered: no figure here is about fragmentation. --litter children=yes litters all."]
 
 
 def _preloads(result: Fragmented) -> list[str]:
@@ -230,7 +230,7 @@ def _explained(result: Fragmented, control: Control, preload: Ratio) -> str:
             return "The baseline may differ from itself by as much: measure again on a quieter machine."
     seen = [each for each in result.layout_bias if each.variant == control.variant and each.ratios]
     if not seen:
-        return "Whether layout bias explains this was not tested (--layouts)."
+        return "Whether layout bias explains this was not tested (--litter layouts=2)."
     low, high = layout_span(seen)
     span = f"{units.ratio(low)} to {units.ratio(high)} times"
     if low <= preload.ratio.value <= high:

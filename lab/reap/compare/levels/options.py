@@ -1,24 +1,32 @@
 """The options of `reap compare` for fragmented heaps, and what they say."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from reap.base.errors import ExitCode, ReapError
-from reap.commandline import words
+from reap.commandline import litter, words
 from reap.commandline.sections import section
 from reap.commandline.written import written
 from reap.experiment.spec import COUNTERS
 from reap.experiment.specify import AskedFragment
 from reap.launch.litter import level
-from reap.launch.litter.records import DEFAULT_SEED, ORDERS
 from reap.launch.tools.callgrind import CACHES
 
 CLEAN = "adv0"
 """The level at which nothing is littered."""
+NAMES = ("levels", "naive", "litter")
+
+_LITTER = (
+    "layouts=N, other address-space layouts to try (2); huge-pages=yes, run everything both without and with "
+    f"huge pages; caches={'|'.join([COUNTERS, *CACHES])}, also count cache misses, in hardware or simulated "
+    "(slow)"
+)
+
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,21 +36,9 @@ class LevelOptions:
     levels: str
     """Empty: clean heaps alone, to compare the program with its own allocator and without."""
     naive: str
-    naive_env: tuple[str, ...]
     profile: Path | None
-    cut_off: int
-    children: bool
-    seed: int
-    order: str
-    touch: bool
-    layouts: int
-    huge_pages: bool
-    cache: str | None
-
-
-NAMES = tuple(field.name for field in fields(LevelOptions))
-
-_Verb = TypeVar("_Verb", bound=Callable[..., Any])
+    litter: dict[str, Any]
+    """Other keys of --litter that were given, as `AskedFragment` names them."""
 
 
 def options(verb: _Verb) -> _Verb:
@@ -52,109 +48,50 @@ def options(verb: _Verb) -> _Verb:
         click.option(
             "--naive",
             default="",
-            metavar="CMD",
-            help="CMD with its custom allocator disabled, to compare with.",
-        ),
-        click.option(
-            "--naive-env",
-            multiple=True,
-            metavar="K=V",
-            help="Variable that disables its custom allocator.",
+            metavar="[K=V...] [CMD2]",
+            help="Compare CMD with what has its own allocator disabled: CMD with these variables, or another "
+            "command.",
         ),
     )
-    litter = section(
-        "Fragmented heaps (with --levels)",
+    heaps = section(
+        "Fragmented heaps",
         click.option(
             "--levels", help="Also run on fragmented heaps: adv0,adv1,adv3,adv10 or MULTIPLIERxOCCUPANCY."
         ),
-        click.option(
-            "--profile",
-            type=click.Path(path_type=Path, dir_okay=False),
-            help="A size profile, or a recording to take it from.",
-        ),
-        click.option(
-            "--cut-off",
-            type=click.IntRange(min=1),
-            default=4096,
-            show_default=True,
-            help="Ignore blocks of at least this many bytes.",
-        ),
-        click.option("--children", is_flag=True, help="Also litter the programs that CMD executes."),
-        click.option(
-            "--seed",
-            type=int,
-            default=DEFAULT_SEED,
-            show_default=True,
-            help="Random seed of the heap layout.",
-        ),
-        click.option(
-            "--order",
-            type=click.Choice(ORDERS),
-            default="random",
-            show_default=True,
-            help="Order in which blocks are freed.",
-        ),
-        click.option(
-            "--touch/--no-touch",
-            default=True,
-            show_default=True,
-            help="Write to every page of the litter.",
-        ),
-        click.option(
-            "--layouts",
-            type=click.IntRange(min=0, max=20),
-            default=2,
-            show_default=True,
-            help="Number of other address-space layouts to try.",
-        ),
-        click.option(
-            "--cache",
-            type=click.Choice([COUNTERS, *CACHES]),
-            help="Also count cache misses, in hardware or simulated (slow).",
-        ),
-        click.option(
-            "--huge-pages",
-            is_flag=True,
-            help="Run everything both without and with huge pages.",
+        litter.option(
+            {
+                "layouts": click.IntRange(min=0, max=20),
+                "huge-pages": click.BOOL,
+                "caches": click.Choice([COUNTERS, *CACHES]),
+            },
+            _LITTER,
         ),
     )
-    return own(litter(verb))
+    return own(heaps(verb))
 
 
 def asked(context: click.Context, given: dict[str, Any]) -> LevelOptions | None:
-    """Takes these options out of `given`; None without --levels, --naive and --naive-env.
+    """Takes these options out of `given`; None without --levels and --naive.
 
-    Throws ReapError for one that needs --levels.
+    Throws ReapError for --litter without --levels.
     """
-    held = {name: given.pop(name) for name in NAMES}
-    if held["levels"] is not None:
-        return LevelOptions(**held)
-    two = bool(held["naive"] or held["naive_env"])
-    if stray := written(context, NAMES) - ({"--naive", "--naive-env"} if two else set()):
-        raise ReapError(
-            f"{min(stray)} requires --levels",
-            "add --levels adv0,adv3",
-            ExitCode.USAGE,
-        )
-    return LevelOptions(**{**held, "levels": ""}) if two else None
+    levels, naive, chosen = (given.pop(name) for name in NAMES)
+    if levels is None and written(context, ["litter"]):
+        raise ReapError("--litter requires --levels", "add --levels adv0,adv3", ExitCode.USAGE)
+    if levels is None and not naive:
+        return None
+    chosen = {} if levels is None else dict(chosen)
+    return LevelOptions(levels=levels or "", naive=naive, profile=chosen.pop("profile", None), litter=chosen)
 
 
 def meant(given: LevelOptions) -> AskedFragment:
     """Parses the options. Throws ReapError for what means nothing."""
+    variables, command = words.assigned(words.split("--naive", given.naive))
     return AskedFragment(
         levels=level.parse(given.levels or CLEAN),
         clean=not given.levels,
         controls=bool(given.levels),
-        naive=words.split("--naive", given.naive),
-        naive_environment=dict(
-            words.variable("--naive-env", word, "PYTHONMALLOC=malloc") for word in given.naive_env
-        ),
-        children=given.children,
-        seed=given.seed,
-        order=next(each for each in ORDERS if each == given.order),
-        touch=given.touch,
-        cut_off=given.cut_off,
-        layouts=given.layouts,
-        huge_pages=given.huge_pages,
-        caches=given.cache or "",
+        naive=command,
+        naive_environment=variables,
+        **given.litter,
     )

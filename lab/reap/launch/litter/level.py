@@ -45,22 +45,24 @@ def named(name: str) -> Level:
     except KeyError:
         raise ReapError(
             f"no level is called '{name}'",
-            f"known are {', '.join(LEVELS)}; any other by multiplier and occupancy",
+            f"known are {', '.join(LEVELS)}; any other as MULTIPLIERxOCCUPANCY, as 3x0.66",
             ExitCode.USAGE,
         ) from None
 
 
 def parse(text: str) -> list[Level]:
     """The levels in a list like `adv0,adv3,10x0.8`: names, or multiplier x occupancy. Throws ReapError."""
-    levels: dict[str, Level] = {}
-    for word in (word.strip() for word in text.split(",")):
-        multiplier, cross, occupancy = word.partition("x")
-        try:
-            level = custom(float(multiplier), float(occupancy)) if cross else named(word)
-        except ValueError:
-            level = named(word)
-        levels[level.name] = level
-    return list(levels.values())
+    levels = [one(word.strip()) for word in text.split(",")]
+    return list({level.name: level for level in levels}.values())
+
+
+def one(word: str) -> Level:
+    """The level of a name, or of a multiplier and an occupancy: `10x0.8`. Throws ReapError."""
+    multiplier, cross, occupancy = word.partition("x")
+    try:
+        return custom(float(multiplier), float(occupancy)) if cross else named(word)
+    except ValueError:
+        return named(word)
 
 
 def custom(multiplier: float, occupancy: float) -> Level:
@@ -68,13 +70,13 @@ def custom(multiplier: float, occupancy: float) -> Level:
     if not 0 <= multiplier <= MOST:
         raise ReapError(
             f"a heap cannot be littered with {multiplier:g} times the program's objects",
-            f"give a multiplier from 0 to {MOST:g}, as in --multiplier 3",
+            f"give a multiplier from 0 to {MOST:g}, as in 3x0.66",
             ExitCode.USAGE,
         )
     if not 0 <= occupancy <= 1:
         raise ReapError(
             f"an occupancy of {occupancy:g} is impossible: it is the share of the litter that stays",
-            "give one from 0 to 1, as in --occupancy 0.66",
+            "give one from 0 to 1, as in 3x0.66",
             ExitCode.USAGE,
         )
     return Level(name=f"{multiplier:g}x{occupancy:g}", multiplier=multiplier, occupancy=occupancy)

@@ -34,7 +34,7 @@ def require_memory(litter: Litter) -> None:
         f"available here (of which it may take {units.percent(_SPARE)})\n"
         f"  the sum: {litter.level.multiplier:g} x {units.whole(litter.peak)} live objects = "
         f"{units.whole(objects)} objects of about {units.size(litter.needed / objects)} with bookkeeping",
-        "choose a lower level or --multiplier, or give the program a smaller input",
+        "choose a lower level, or give the program a smaller input",
         ExitCode.FAILED,
     )
 

@@ -34,7 +34,7 @@ _SLOWER = 300
 """How much longer than usual a simulated run may take; some fifty times is common."""
 
 
-def tool(does: str = "simulates the caches", option: str = "--cache") -> Path:
+def tool(does: str = "simulates the caches", option: str = "--litter caches=NAME") -> Path:
     """The file that becomes the process under callgrind. Throws ReapError where there is none.
 
     It says what it `does`, and which option asks for that.

@@ -144,12 +144,12 @@ def require_something(profile: SizeProfile) -> None:
         raise ReapError(
             f"the program allocates nothing of less than {profile.cut_off} bytes, so there is nothing to "
             "litter a heap with",
-            "take the profile of its naive variant, or a higher --cut-off",
+            "take the profile of its naive variant, or a higher --litter cut-off=BYTES",
         )
     if profile.peak.value < 1:
         raise ReapError(
             "the program had hardly anything in use: its peak was missed by sampling",
-            "make a full recording, reap record --depth full -o F.reap -- CMD, and give --profile F.reap",
+            "make a full recording, reap record --depth full -o F.reap -- CMD; give --litter profile=F.reap",
         )
 
 

@@ -27,14 +27,15 @@ def profile(tmp_path):
 
 
 def test_the_command_runs_every_level_and_writes_it_down(tmp_path, profile):
-    words = ["compare", "--details", "--levels", "adv0,adv1", "-a", "glibc", "-n", "2", "--layouts", "1"]
-    words += ["--seed", "7", "--order", "reversed", "--no-touch"]
+    words = ["compare", "--details", "--levels", "adv0,adv1", "-a", "glibc", "-n", "2"]
+    for each in ("layouts=1", "seed=7", "order=reversed", "touch=no", f"profile={profile}"):
+        words += ["--litter", each]
     files = ["--json", "m.json", "--html", "m.html", "-o", "x"]
-    done = reap(*words, *files, "--naive-env", "NAIVE=1", "--profile", profile, "--", target(), cwd=tmp_path)
+    done = reap(*words, *files, "--naive", "NAIVE=1", "--", target(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "naive as a ratio to custom" in done.stdout
     assert "adv0 to bare" in done.stdout
-    assert "next: reap fragment --profile" in done.stderr
+    assert "next: reap fragment --litter profile=" in done.stderr
     answer = json.loads((tmp_path / "m.json").read_text())["answers"][0]
     assert answer["fragmented"]["naive_environment"] == {"NAIVE": "1"}
     assert answer["fragmented_verdict"]["headline"] == "inconclusive", "two rounds are too few"
@@ -62,7 +63,8 @@ STAYS = r"""
 
 def test_a_program_that_crashes_in_another_layout_exits_with_1(tmp_path, profile):
     stays = compile_c("levels-stays", STAYS, ["-O1", "-fno-builtin"])
-    words = ["compare", "--levels", "adv1", "-a", "glibc", "-n", "2", "--layouts", "1", "--profile", profile]
+    words = ["compare", "--levels", "adv1", "-a", "glibc", "-n", "2"]
+    words += ["--litter", "layouts=1", "--litter", f"profile={profile}"]
     done = reap(*words, "-o", "x", "--", stays, cwd=tmp_path)
     assert done.returncode == ExitCode.FAILED, done.stderr
     said = " ".join(done.stdout.split())
@@ -88,8 +90,8 @@ def test_a_profile_that_was_given_is_there_before_the_folder_is_one(tmp_path, pr
         "glibc",
         "-n",
         "2",
-        "--profile",
-        profile,
+        "--litter",
+        f"profile={profile}",
         "-o",
         str(tmp_path / "x"),
     ]
@@ -107,16 +109,21 @@ def test_a_profile_that_was_given_is_there_before_the_folder_is_one(tmp_path, pr
 
 
 BAD = {
-    "an option without levels": (["--children"], 2, "--children requires --levels"),
+    "an option without levels": (["--litter", "children=yes"], 2, "--litter requires --levels"),
     "no level but adv0": (["--levels", "adv0"], 2, "no level litters the heap"),
     "an unknown level": (["--levels", "adv2"], 2, "no level is called 'adv2'"),
-    "a variable without value": (["--levels", "adv1", "--naive-env", "A"], 2, "--naive-env A sets no"),
+    "an unknown key": (["--levels", "adv1", "--litter", "sed=7"], 2, "did you mean seed?"),
+    "a wrong value": (["--levels", "adv1", "--litter", "seed=x"], 2, "seed: 'x' is not a valid integer"),
     "an open quote": (["--levels", "adv1", "--naive", "a 'b"], 2, "--naive cannot be split"),
     "no naive program": (["--levels", "adv1", "--naive", "no-such-program"], 127, "no such command"),
-    "no profile": (["--levels", "adv1", "--profile", "/nowhere"], 125, "/nowhere cannot be read"),
+    "no profile": (["--levels", "adv1", "--litter", "profile=/nowhere"], 125, "/nowhere cannot be read"),
     "a multiplier beyond all memory": (["--levels", "1e305x0.5"], 2, "littered with 1e+305 times"),
     "an impossible occupancy": (["--levels", "3x1.5"], 2, "occupancy of 1.5 is impossible"),
-    "an empty profile": (["--levels", "adv1", "--profile", "EMPTY"], 125, "allocates nothing of less than"),
+    "an empty profile": (
+        ["--levels", "adv1", "--litter", "profile=EMPTY"],
+        125,
+        "allocates nothing of less than",
+    ),
     "an allocator that lacks a call": (["--levels", "adv1", "-a", "lacks=LACKS"], 2, "lacks posix_memalign"),
     "levels for a resumed one": (["--levels", "adv1", "--resume", "x"], 2, "it takes no --levels"),
 }

@@ -220,8 +220,11 @@ def test_a_program_that_leaves_the_work_to_another_has_no_verdict():
     found = judge(fragmented_of(elsewhere="/usr/bin/worker"))
     assert found.headline == "inconclusive"
     assert "/usr/bin/worker" in found.first[0]
-    assert "--children" in found.first[0]
-    assert found.paragraph == "/usr/bin/worker, which allocates most, ran on a clean heap: add --children."
+    assert "children=yes" in found.first[0]
+    assert (
+        found.paragraph
+        == "/usr/bin/worker, which allocates most, ran on a clean heap: add --litter children=yes."
+    )
 
 
 def test_misses_are_told_beside_their_instructions():
