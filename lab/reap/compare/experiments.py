@@ -18,7 +18,7 @@ from reap.commandline.stdin import spooled
 from reap.commandline.written import written
 from reap.compare import run as comparing
 from reap.compare.levels import options as level_options
-from reap.compare.levels.options import LevelOptions
+from reap.compare.levels.options import Heaps
 from reap.compare.levels.run import PROFILE
 from reap.experiment.folder import Folder
 from reap.experiment.records import Asked, Comparison, Objective
@@ -126,7 +126,7 @@ def opened(
     resume: Path | None,
     *,
     force: bool,
-    asked: LevelOptions | None = None,
+    heaps: Heaps | None = None,
     against: Sequence[Variant] = (),
     scanned: Sequence[Variant] = (),
     server: Server | None = None,
@@ -136,33 +136,95 @@ def opened(
 ) -> Folder:
     """The experiment that a verb's options name: a new one, or one to go on with. Throws ReapError.
 
-    With `asked` a new one is on fragmented heaps, with `against` of other commands, with `scanned` of one
-    command with several values of its parameters, and with `server` of a server under load. `arms` makes its
-    allocators of those that were asked for; `reserved` is the part of a budget that is left to what follows.
+    With `heaps` a new one is on these, with `against` of other commands, with `scanned` of one command with
+    several values of its parameters, and with `server` of a server under load. `arms` makes its allocators of
+    those that were asked for; `reserved` is the part of a budget that is left to what follows.
     """
+    options, words = Options(**given), list(command)
     if resume:
-        options = Options(**given)
-        folder = reopened(str(context.info_name), resume, list(command), _written(context) - _MORE)
-        if options.runs is not None or options.budget is not None:
-            try:
-                folder.extend(options.runs, options.budget)
-            except ReapError:
-                folder.close()
-                raise
-        return folder
-    options = Options(**given)
-    return _create(
-        list(command),
-        output,
-        options,
-        asked,
-        against,
-        scanned,
-        server,
-        arms=arms,
-        reserved=reserved,
-        force=force,
+        return _resumed(context, resume, words, options)
+    against = scanned[1:] if scanned else against
+    _require_fitting(options, heaps, against, scanned=bool(scanned))
+    allocators, missing = (
+        _base_alone(options.baseline) if against else choose(options.allocators, alone=bool(heaps))
     )
+    watched = False
+    if arms is not unchanged:
+        found = programs.resolve(words)
+        watched = bool(found.obstacle) and not (found.sanitizer or options.allocators or server)
+        allocators = allocators[:1] if watched else arms(allocators, found)
+    more = {}
+    if heaps and heaps.profile:
+        more[PROFILE] = encode(load_profile(heaps.profile, cut_off=heaps.fragment.cut_off))
+    stdin = spooled() if server is None else None
+    if server is not None:
+        server = msgspec.structs.replace(server, warm_ups=options.warmup)
+    spec = specify(
+        words,
+        allocators,
+        against=against,
+        workload=Workload(variant=scanned[0].name) if scanned else COMMAND,
+        scanned=bool(scanned),
+        server=server,
+        fragmented=heaps.fragment if heaps else None,
+        watched=watched,
+        baseline=options.baseline,
+        conditions=Conditions(
+            warm_ups=options.warmup if server is None else 1,
+            runs=options.runs or 0,
+            budget=options.budget,
+            reserved=reserved,
+            worth=options.worth,
+            prepare=options.prepare,
+            cleanup=options.cleanup,
+            timeout=options.timeout,
+            stdin=stdin is not None,
+            witness=bool(options.witness),
+            pairing=_pairing(options),
+            resident=heaps is None,
+            objective=options.objective,
+        ),
+    )
+    if heaps and not heaps.fragment.clean and spec.fragment is not None:
+        for variant in spec.fragment.variants:
+            programs.require_litterable(variant.program)
+    if missing:
+        click.echo(missing, err=True)
+    return Folder.create(output or new_folder(words), spec, stdin, more=more, force=force)
+
+
+def _resumed(context: click.Context, path: Path, command: list[str], options: Options) -> Folder:
+    """An experiment to go on with, with more rounds or time where these are given. Throws ReapError."""
+    folder = reopened(str(context.info_name), path, command, _written(context) - _MORE)
+    if options.runs is not None or options.budget is not None:
+        try:
+            folder.extend(options.runs, options.budget)
+        except ReapError:
+            folder.close()
+            raise
+    return folder
+
+
+def _require_fitting(
+    options: Options, heaps: Heaps | None, against: Sequence[Variant], *, scanned: bool
+) -> None:
+    """Throws ReapError for options that do not go together."""
+    if against and (heaps or options.allocators):
+        raise ReapError(
+            f"--{'scan' if scanned else 'against'} compares commands, not allocators or heaps",
+            "leave --allocators, --levels and --naive out",
+            ExitCode.USAGE,
+        )
+    if heaps and options.objective != "time":
+        raise ReapError(
+            "--for does not go with --levels and --naive: they are about time", "leave it out", ExitCode.USAGE
+        )
+    if heaps and options.witness:
+        raise ReapError(
+            "--witness does not go with --levels and --naive",
+            "leave it out; --litter caches=counters counts instructions there",
+            ExitCode.USAGE,
+        )
 
 
 def refuse_levels(folder: Folder) -> None:
@@ -202,90 +264,6 @@ def choose(text: str | None, *, alone: bool = False) -> tuple[list[Allocator], s
         return here, ""
     names = ", ".join(each.name for each in missing)
     return here, f"not installed: {names} ({catalog.install_command(missing)})"
-
-
-def _create(
-    command: list[str],
-    output: Path | None,
-    options: Options,
-    asked: LevelOptions | None,
-    against: Sequence[Variant],
-    scanned: Sequence[Variant],
-    server: Server | None,
-    *,
-    arms: Arms,
-    reserved: float,
-    force: bool,
-) -> Folder:
-    if scanned:
-        against = scanned[1:]
-    if against and (asked is not None or options.allocators):
-        raise ReapError(
-            f"--{'scan' if scanned else 'against'} compares commands, not allocators or heaps",
-            "leave --allocators, --levels and --naive out",
-            ExitCode.USAGE,
-        )
-    allocators, missing = (
-        _base_alone(options.baseline) if against else choose(options.allocators, alone=bool(asked))
-    )
-    watched = False
-    if arms is not unchanged:
-        found = programs.resolve(command)
-        watched = bool(found.obstacle) and not (found.sanitizer or options.allocators or server)
-        allocators = allocators[:1] if watched else arms(allocators, found)
-    if options.objective != "time" and asked is not None:
-        raise ReapError(
-            "--for does not go with --levels and --naive: they are about time", "leave it out", ExitCode.USAGE
-        )
-    if options.witness and asked is not None:
-        raise ReapError(
-            "--witness does not go with --levels and --naive",
-            "leave it out; --litter caches=counters counts instructions there",
-            ExitCode.USAGE,
-        )
-    fragmented = level_options.meant(asked) if asked else None
-    profile = (
-        load_profile(asked.profile, cut_off=fragmented.cut_off)
-        if fragmented and asked and asked.profile
-        else None
-    )
-    stdin = spooled() if server is None else None
-    if server is not None:
-        server = msgspec.structs.replace(server, warm_ups=options.warmup)
-    spec = specify(
-        command,
-        allocators,
-        against=against,
-        workload=Workload(variant=scanned[0].name) if scanned else COMMAND,
-        scanned=bool(scanned),
-        server=server,
-        fragmented=fragmented,
-        watched=watched,
-        baseline=options.baseline,
-        conditions=Conditions(
-            warm_ups=options.warmup if server is None else 1,
-            runs=options.runs or 0,
-            budget=options.budget,
-            reserved=reserved,
-            worth=options.worth,
-            prepare=options.prepare,
-            cleanup=options.cleanup,
-            timeout=options.timeout,
-            stdin=stdin is not None,
-            witness=bool(options.witness),
-            pairing=_pairing(options),
-            resident=fragmented is None,
-            objective=options.objective,
-        ),
-    )
-    if asked is not None and asked.levels and spec.fragment is not None:
-        for variant in spec.fragment.variants:
-            programs.require_litterable(variant.program)
-    path = output or new_folder(command)
-    if missing:
-        click.echo(missing, err=True)
-    more = {PROFILE: encode(profile)} if profile is not None else {}
-    return Folder.create(path, spec, stdin, more=more, force=force)
 
 
 def _pairing(options: Options) -> Asked:

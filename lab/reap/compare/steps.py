@@ -40,7 +40,7 @@ def compare(
     """Runs the experiment that the options name, or what is left of it, and answers from it."""
     tables = by_ending(exports, export.FORMATS, "a comparison")
     reporting.refuse_existing(json_file, html_file, *exports, force=force, made=options["output"])
-    asked = level_options.asked(context, options)
+    heaps = level_options.asked(context, options)
     server = servers.asked(context, options)
     others = against.asked(options, options["command"])
     if server is not None:
@@ -51,7 +51,7 @@ def compare(
         raise ReapError("--scan and --against do not go together", "leave one out", ExitCode.USAGE)
     with (
         experiments.opened(
-            context, force=force, asked=asked, against=others, scanned=scanned, server=server, **options
+            context, force=force, heaps=heaps, against=others, scanned=scanned, server=server, **options
         ) as folder,
         Bar() as bar,
     ):

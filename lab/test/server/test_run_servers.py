@@ -25,9 +25,10 @@ SHORT = ("--loads", "1", "-n", "2", "-o", "there")
 
 
 def words(mode: str = "serves", *more: str, port: str = "{port}") -> list[str]:
+    limit = "0.5" if mode == "waits" else "20"
     return [
         *("-a", "glibc,reap", "--server", f"{server()} {port} {mode}", "--ready", "tcp"),
-        *("--load", " ".join([load(), port, *more]), "--timeout", "0.5"),
+        *("--load", " ".join([load(), port, *more]), "--timeout", limit),
     ]
 
 

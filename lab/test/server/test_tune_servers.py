@@ -16,9 +16,10 @@ SHORT = ("--loads", "1", "-n", "29", "-o", "there", "--json", "x.json", "--for",
 
 
 def words(mode: str = "tuned", *more: str, port: str = "{port}") -> list[str]:
+    limit = "0.5" if mode == "waits" else "20"
     return [
         *("--server", f"{server()} {port} {mode}", "--ready", "tcp"),
-        *("--load", " ".join([load(), port, *more]), "--timeout", "0.5"),
+        *("--load", " ".join([load(), port, *more]), "--timeout", limit),
     ]
 
 

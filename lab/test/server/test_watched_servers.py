@@ -24,9 +24,10 @@ VERBS = {"wall": wall, "rss": rss}
 
 
 def words(mode: str = "serves", *more: str, port: str = "{port}") -> list[str]:
+    limit = "0.5" if mode == "waits" else "20"
     return [
         *("--server", f"{server()} {port} {mode}", "--ready", "tcp"),
-        *("--load", " ".join([load(), port, *more]), "--timeout", "0.5"),
+        *("--load", " ".join([load(), port, *more]), "--timeout", limit),
     ]
 
 

@@ -30,15 +30,12 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
-class LevelOptions:
-    """The options; a resumed experiment takes none of them."""
+class Heaps:
+    """Heaps that are asked for: fragmented ones, or clean ones without the program's own allocator."""
 
-    levels: str
-    """Empty: clean heaps alone, to compare the program with its own allocator and without."""
-    naive: str
+    fragment: AskedFragment
     profile: Path | None
-    litter: dict[str, Any]
-    """Other keys of --litter that were given, as `AskedFragment` names them."""
+    """The sizes of the litter; None: they are recorded first."""
 
 
 def options(verb: _Verb) -> _Verb:
@@ -70,28 +67,26 @@ def options(verb: _Verb) -> _Verb:
     return own(heaps(verb))
 
 
-def asked(context: click.Context, given: dict[str, Any]) -> LevelOptions | None:
+def asked(context: click.Context, given: dict[str, Any]) -> Heaps | None:
     """Takes these options out of `given`; None without --levels and --naive.
 
-    Throws ReapError for --litter without --levels.
+    Throws ReapError for what means nothing, and for --litter without --levels.
     """
     levels, naive, chosen = (given.pop(name) for name in NAMES)
-    if levels is None and written(context, ["litter"]):
-        raise ReapError("--litter requires --levels", "add --levels adv0,adv3", ExitCode.USAGE)
-    if levels is None and not naive:
-        return None
-    chosen = {} if levels is None else dict(chosen)
-    return LevelOptions(levels=levels or "", naive=naive, profile=chosen.pop("profile", None), litter=chosen)
-
-
-def meant(given: LevelOptions) -> AskedFragment:
-    """Parses the options. Throws ReapError for what means nothing."""
-    variables, command = words.assigned(words.split("--naive", given.naive))
-    return AskedFragment(
-        levels=level.parse(given.levels or CLEAN),
-        clean=not given.levels,
-        controls=bool(given.levels),
+    if levels is None:
+        if written(context, ["litter"]):
+            raise ReapError("--litter requires --levels", "add --levels adv0,adv3", ExitCode.USAGE)
+        if not naive:
+            return None
+        chosen = {}  # of reap.toml
+    profile = chosen.pop("profile", None)
+    variables, command = words.assigned(words.split("--naive", naive))
+    fragment = AskedFragment(
+        levels=level.parse(levels or CLEAN),
+        clean=not levels,
+        controls=bool(levels),
         naive=command,
         naive_environment=variables,
-        **given.litter,
+        **chosen,
     )
+    return Heaps(fragment=fragment, profile=profile)
