@@ -10,6 +10,7 @@ import click
 from reap.base import redact
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import outputs
+from reap.commandline.size import SECONDS
 
 if TYPE_CHECKING:
     from reap.check.asked import Asked
@@ -85,7 +86,7 @@ def _limits(verb: Any) -> Any:  # noqa: ANN401 - as click's decorators
     help="full (the default) counts everything; triage costs less, and estimates all but totals.",
 )
 @click.option("-a", "--allocator", help="Check it under this allocator: a name, or NAME=/path/lib.so.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until CMD is stopped.")
+@click.option("--timeout", type=SECONDS, help="Seconds until CMD is stopped.")
 @click.option("-o", "--output", type=outputs.FILE, help="Keep the recording of the last run.")
 @click.option(
     "--junit", "junit_file", type=outputs.FILE, help="Write a JUnit file: a test case for each limit."

@@ -12,13 +12,13 @@ from reap.base.files import unused
 from reap.commandline import outputs, reporting
 from reap.commandline.progress import Bar
 from reap.commandline.sections import section
+from reap.commandline.size import SECONDS
 from reap.experiment.folder import Folder
 from reap.experiment.runner import Listener
 
 RUNS = "Runs"
 """Heading of options for repeated runs."""
 
-SECONDS = click.FloatRange(min=0, min_open=True)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 

@@ -66,3 +66,5 @@ SIZE = Size()
 """The type of an option that takes a size."""
 PERCENT = Percent()
 """The type of an option that takes a share."""
+SECONDS = click.FloatRange(min=0, min_open=True)
+"""The type of an option that takes a time in seconds."""

@@ -12,8 +12,9 @@ from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator
 from reap.base.errors import ExitCode, ReapError
 from reap.commandline import groups, servers
-from reap.commandline.experiments import RUNS, SECONDS, new_folder, reopened, running
+from reap.commandline.experiments import RUNS, new_folder, reopened, running
 from reap.commandline.sections import section
+from reap.commandline.size import SECONDS
 from reap.commandline.stdin import spooled
 from reap.commandline.written import written
 from reap.compare import run as comparing

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from reap.commandline import outputs
+from reap.commandline.size import SECONDS
 
 if TYPE_CHECKING:
     from reap.drag.engine import Engine
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SECONDS,
     help="Seconds until CMD is stopped; 20 times as many with exact.",
 )
 @click.option("--details", is_flag=True, help="Print every process and site, above the verdict.")

@@ -10,6 +10,7 @@ import click
 from reap.commandline import outputs
 from reap.commandline.litter import CUT_OFF
 from reap.commandline.litter import option as litter_option
+from reap.commandline.size import SECONDS
 from reap.launch.litter import level as levels
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--save-profile", type=outputs.FILE, help="Write the size profile, for --litter profile=FILE.")
 @click.option("--map", "map_file", type=outputs.FILE, help="Run once more and draw a map of the heap (SVG).")
 @click.option("-a", "--allocator", default="glibc", help="A name, or NAME=/path/lib.so.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Time limit in seconds.")
+@click.option("--timeout", type=SECONDS, help="Time limit in seconds.")
 @outputs.json
 @outputs.html
 @outputs.force

@@ -9,7 +9,7 @@ import click
 
 from reap.commandline.label import LABEL, of_a_recording
 from reap.commandline.moment import MOMENT
-from reap.commandline.size import NEWEST, PERCENT, SIZE
+from reap.commandline.size import NEWEST, PERCENT, SECONDS, SIZE
 
 if TYPE_CHECKING:
     from reap.recording.part import Moment
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     help="triage counts every event and samples stacks; full writes every event.",
 )
 @click.option("-a", "--allocator", help="Record it under this allocator: a name, or NAME=/path/lib.so.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds until CMD is stopped.")
+@click.option("--timeout", type=SECONDS, help="Seconds until CMD is stopped.")
 @click.option(
     "--python/--no-python",
     default=True,
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 @click.option("--pid", type=click.IntRange(min=1), help="Watch this running process instead of running CMD.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SECONDS,
     default=10,
     show_default=True,
     help="With --pid: how long; with --live until it ends, if not given.",

@@ -8,25 +8,24 @@ import click
 from reap.base.files import unused
 from reap.commandline import outputs, servers
 from reap.commandline.sections import Sectioned
+from reap.commandline.size import SECONDS
 from reap.server import words as server_words
-
-_SECONDS = click.FloatRange(min=0, min_open=True)
 
 
 @click.command(cls=Sectioned)
 @click.option("--pid", type=int, help="Observe this running process instead of running CMD.")
 @click.option(
     "--seconds",
-    type=_SECONDS,
+    type=SECONDS,
     help="With --pid (default: until it ends or Ctrl-C) or --server (10): how long.",
 )
 @click.option(
     "--hours",
-    type=_SECONDS,
+    type=SECONDS,
     help="With --pid or --server: watch for so many hours, and find out whether memory grows.",
 )
 @click.option(
-    "--interval", type=_SECONDS, help="Seconds between two snapshots. [default: 0.1; with --hours 1]"
+    "--interval", type=SECONDS, help="Seconds between two snapshots. [default: 0.1; with --hours 1]"
 )
 @click.option(
     "--ask/--no-ask",
@@ -41,7 +40,7 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
     help="Also record CMD in full into this file: gives live bytes under any allocator.",
 )
 @click.option(
-    "--timeout", type=_SECONDS, help="Seconds until CMD is stopped; with --server until it must be ready."
+    "--timeout", type=SECONDS, help="Seconds until CMD is stopped; with --server until it must be ready."
 )
 @click.option(
     "--try",
@@ -50,7 +49,7 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
     help="Run CMD again with each remedy, and measure what it gives in settled memory and costs in CPU time.",
 )
 @click.option(
-    "--budget", type=_SECONDS, help="With --try: seconds for all runs together. [default: about a minute]"
+    "--budget", type=SECONDS, help="With --try: seconds for all runs together. [default: about a minute]"
 )
 @click.option(
     "--resume",

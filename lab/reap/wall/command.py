@@ -23,6 +23,7 @@ from reap.commandline import outputs, reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
 from reap.commandline.sections import Sectioned
+from reap.commandline.size import SECONDS
 from reap.commandline.stdin import spooled, with_input
 from reap.compare.part import ComparisonPart
 from reap.evidence import run as measuring
@@ -46,7 +47,6 @@ from reap.wall.part import WallPart
 
 RESULTS, PAGE, STACKS, TRIALS = "wall.json", "wall.html", "stacks.folded", "trials"
 _INPUT = "stdin"
-_SECONDS = click.FloatRange(min=0, min_open=True)
 
 
 @dataclass(frozen=True)
@@ -69,20 +69,20 @@ class Asked:
 @click.command(cls=Sectioned)
 @click.option("--pid", type=click.IntRange(min=1), help="Watch this running process.")
 @click.option(
-    "--seconds", type=_SECONDS, default=10, show_default=True, help="With --pid or --server: how long."
+    "--seconds", type=SECONDS, default=10, show_default=True, help="With --pid or --server: how long."
 )
 @click.option("-a", "--allocator", help="Run CMD under this allocator: a name, or NAME=/path/lib.so.")
 @click.option("--try/--no-try", "tries", default=True, help="Whether to run the trials. [default: try]")
 @click.option(
     "--budget",
-    type=_SECONDS,
+    type=SECONDS,
     default=120,
     show_default=True,
     help="Time limit for the trials, in seconds.",
 )
 @click.option("--calls", is_flag=True, help="Count system calls with strace where nothing else can.")
 @click.option(
-    "--timeout", type=_SECONDS, help="Seconds until a run is stopped; with --server until it must be ready."
+    "--timeout", type=SECONDS, help="Seconds until a run is stopped; with --server until it must be ready."
 )
 @click.option(
     "-o",

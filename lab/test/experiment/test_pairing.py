@@ -250,7 +250,6 @@ def test_a_program_that_signals_others_is_compared_one_after_another(tmp_path: P
     [
         ({"prepare": "true"}, "--prepare"),
         ({"cleanup": "true"}, "--cleanup"),
-        ({"requests": True}, "requests"),
     ],
 )
 def test_what_was_asked_for_may_need_one_after_another(tmp_path: Path, options: dict, reason: str) -> None:
