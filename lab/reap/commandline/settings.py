@@ -25,7 +25,7 @@ class Setting(click.ParamType[tuple[str, Any]]):
         key, equals, text = value.partition("=")
         if not equals or key not in self._types:
             hint = f"{did_you_mean(key, self._types)}the keys are {', '.join(self._types)}"
-            self.fail(f"{value!r} is no KEY=VALUE; {hint}", parameter, context)
+            self.fail(f"{value!r} is no setting, KEY=VALUE; {hint}", parameter, context)
         try:
             return key, self._types[key].convert(text, None, context)
         except click.BadParameter as error:
