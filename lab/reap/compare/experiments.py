@@ -146,12 +146,14 @@ def opened(
         return _resumed(context, resume, words, options)
     against = scanned[1:] if scanned else against
     _require_fitting(options, heaps, against, scanned=bool(scanned))
+    found = programs.resolve(words)
     allocators, missing = (
-        _base_alone(options.baseline) if against else choose(options.allocators, alone=bool(heaps))
+        _base_alone(options.baseline)
+        if against
+        else choose(options.allocators, alone=bool(heaps), linked=found.stands_aside)
     )
     watched = False
     if arms is not unchanged:
-        found = programs.resolve(words)
         watched = bool(found.obstacle) and not (found.sanitizer or options.allocators or server)
         allocators = allocators[:1] if watched else arms(allocators, found)
     more = {}
@@ -243,15 +245,16 @@ def exit_code(comparison: Comparison) -> int:
     return ExitCode.FAILED if comparing.differs(comparison) else comparison.exit_code
 
 
-def choose(text: str | None, *, alone: bool = False) -> tuple[list[Allocator], str]:
+def choose(text: str | None, *, alone: bool = False, linked: str = "") -> tuple[list[Allocator], str]:
     """The allocators asked for; without `text` the usual ones, and a line about those that are not here.
 
-    Where none of them is here Reap's own stands in. Throws ReapError where there is none but the C library's,
-    unless that may stand `alone`.
+    The usual ones are without another build of the one that is `linked` into the program: what that gains is
+    its version's or its options' doing. Where none of them is here Reap's own stands in. Throws ReapError
+    where there is none but the C library's, unless that may stand `alone`.
     """
     if text is not None:
         return catalog.parse(text), ""
-    found = [catalog.look(name) for name in USUAL]
+    found = [catalog.look(name) for name in USUAL if name != linked]
     here = [each for each in found if isinstance(each, Allocator)]
     missing = [each for each in found if not isinstance(each, Allocator)]
     if len(here) == 1 and not alone and isinstance(own := catalog.look(LAST_RESORT), Allocator):

@@ -62,7 +62,7 @@ def run(
             return None, Explained(missing=plan.missing)
         with experiment([Allocator(name=DEFAULT), *plan.allocators]) as runs:
             return None, Explained(comparing.compare(runs, listener), plan.missing)
-    usual, missing = experiments.choose(None, alone=True)
+    usual, missing = experiments.choose(None, alone=True, linked=found.stands_aside)
     if missing:
         listener.say(missing)
     others = [each for each in usual if each.name not in {own.name, DEFAULT}]

@@ -289,3 +289,12 @@ def test_only_glibc_is_compared_with_our_own(monkeypatch):
     chosen, said = experiments.choose(None)
     assert [each.name for each in chosen] == ["glibc", "reap"]
     assert "not installed: jemalloc, mimalloc, tcmalloc" in said
+
+
+def test_another_build_of_a_linked_allocator_is_compared_only_where_it_is_named():
+    """Debian's mimalloc gained over the one of a program: by its options, which is no advice to switch."""
+    usual = [each.name for each in experiments.choose(None, alone=True)[0]]
+    chosen = [each.name for each in experiments.choose(None, alone=True, linked="mimalloc")[0]]
+    assert chosen == [name for name in usual if name != "mimalloc"]
+    named, _ = experiments.choose("glibc,mimalloc", linked="mimalloc")
+    assert [each.name for each in named] == ["glibc", "mimalloc"]
