@@ -8,7 +8,10 @@ import pytest
 
 from reap.allocators import catalog
 from reap.allocators.remedies import table
+from reap.evidence.analyse.suspicions import remedies
+from reap.evidence.analyse.suspicions.facts import WallFacts
 from reap.evidence.analyse.suspicions.records import OF_MEMORY, OF_THE_ALLOCATOR
+from reap.evidence.records import Wall
 from reap.rss.records import Parts
 
 REAP = Path(str(files("reap")))
@@ -38,6 +41,23 @@ def test_owners_and_causes_are_known() -> None:
     assert {name for each in every for name in each.causes} <= causes
     assert all(each.owners for each in table.of_memory())
     assert not {"larger thread caches", "huge pages"} & {each.name for each in table.of_memory()}
+
+
+def test_suspicions_take_their_remedies_from_the_table() -> None:
+    """In its order, and without what does nothing on the allocator or the runtime."""
+    served = [Wall(command=["p"], allocator=name) for name in ("glibc", "jemalloc", "go")]
+    glibc, jemalloc, go = map(WallFacts, served)
+    for cause in {name for each in table.all_remedies() for name in each.causes}:
+        named = [each.name for each in table.against(cause) if not each.on or "glibc" in each.on]
+        assert [each.name for each in remedies.against(glibc, cause)] == named
+    assert [each.name for each in remedies.against(jemalloc, "page faults")] == ["reuse the buffer"]
+    (lazily,) = remedies.against(jemalloc, "lazy free")
+    assert lazily.environment == {"MALLOC_CONF": "muzzy_decay_ms:0"}
+    (collected,) = remedies.against(go, "garbage collection", runtime="go")
+    assert collected.environment == {"GOGC": "400"}
+    assert set(remedies.KEEPING) | {remedies.HUGE_PAGES, remedies.LARGER_CACHE} <= {
+        each.name for each in table.all_remedies()
+    }
 
 
 def test_no_other_file_names_a_setting() -> None:

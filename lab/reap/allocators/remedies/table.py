@@ -63,6 +63,11 @@ def of_memory() -> list[KnownRemedy]:
     return [each for each in all_remedies() if each.owners]
 
 
+def against(cause: str) -> list[KnownRemedy]:
+    """Every remedy that takes a cause away or lessens it, in the order of the data."""
+    return [each for each in all_remedies() if cause in each.causes]
+
+
 def named(name: str) -> KnownRemedy:
     """The remedy of that name. Throws KeyError."""
     return _by_name()[name]

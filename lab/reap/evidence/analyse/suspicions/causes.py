@@ -29,7 +29,7 @@ def arena_lock(facts: WallFacts) -> Suspicion | None:
         weight=weight,
         statements=[_kernel(f"{said}.")],
         probes=remedies.probes(facts, "arenas"),
-        remedies=[*remedies.larger_cache(facts, metric="wall"), *remedies.allocate_less()],
+        remedies=remedies.against(facts, "arena lock", metric="wall"),
     )
 
 
@@ -38,7 +38,7 @@ def brk_thrash(facts: WallFacts) -> Suspicion | None:
     brk, mappings = facts.calls("brk") or 0, facts.calls("mmap", "munmap", "mremap") or 0
     if not facts.thrashes or brk < mappings:
         return None
-    return _thrash(facts, "brk thrash", f"brk {units.number(brk, 'time')}", mappings=False)
+    return _thrash(facts, "brk thrash", f"brk {units.number(brk, 'time')}")
 
 
 def mmap_thrash(facts: WallFacts) -> Suspicion | None:
@@ -51,7 +51,7 @@ def mmap_thrash(facts: WallFacts) -> Suspicion | None:
         for name in ("mmap", "munmap", "mremap", "madvise")
         if (times := facts.calls(name))
     )
-    return _thrash(facts, "mmap thrash", counted, mappings=True)
+    return _thrash(facts, "mmap thrash", counted)
 
 
 def page_faults(facts: WallFacts) -> Suspicion | None:
@@ -77,12 +77,12 @@ def page_faults(facts: WallFacts) -> Suspicion | None:
         how = "it returns memory and requests it again" if again else "it grows, which no cache helps"
         times = units.ratio(facts.turnover)
         said.append(_kernel(f"It obtained {times} times its peak memory from the kernel: {how}."))
-    kept = remedies.keep_memory(facts, mappings=True) if again else []
+    found = remedies.against(facts, "page faults")
     return Suspicion(
         cause="page faults",
         weight=weight,
         statements=said,
-        remedies=[*kept, *remedies.huge_pages(facts), *remedies.reuse()],
+        remedies=[each for each in found if again or each.name not in remedies.KEEPING],
     )
 
 
@@ -100,7 +100,7 @@ def _faults_past_malloc(facts: WallFacts, fresh: int, weight: float) -> Suspicio
                 "which no malloc affects."
             )
         ],
-        remedies=remedies.reuse(),
+        remedies=[each for each in remedies.against(facts, "page faults") if not each.can_be_tried],
     )
 
 
@@ -114,7 +114,7 @@ def small_pages(facts: WallFacts) -> Suspicion | None:
         cause="small pages",
         weight=at.WORTH_TRYING,
         statements=[_kernel(f"{units.size(peak)} were resident in pages of 4 KiB.")],
-        remedies=remedies.huge_pages(facts),
+        remedies=remedies.against(facts, "small pages"),
     )
 
 
@@ -131,7 +131,7 @@ def filling(facts: WallFacts) -> Suspicion | None:
         cause="clearing and copying",
         weight=facts.of_busy(part),
         statements=[_sampling(f"{said}.")],
-        remedies=remedies.clear_less(),
+        remedies=remedies.against(facts, "clearing and copying"),
     )
 
 
@@ -148,12 +148,13 @@ def tcache_overflow(facts: WallFacts) -> Suspicion | None:
     )
     if facts.slow_part is not None:
         why = f"{units.percent(facts.slow_part)} of these samples are on its slow path; {why}"
+    cause: Cause = "large blocks" if large else "tcache overflow"
     return Suspicion(
-        cause="large blocks" if large else "tcache overflow",
+        cause=cause,
         weight=facts.of_busy(facts.own_part),
         statements=[*_cost(facts), _sampling(f"{_fast_path(facts)}; {why}.")],
         probes=remedies.probes(facts, "cache"),
-        remedies=[*remedies.larger_cache(facts), *remedies.allocate_less()],
+        remedies=remedies.against(facts, cause),
     )
 
 
@@ -174,7 +175,7 @@ def many_allocations(facts: WallFacts) -> Suspicion | None:
         weight=facts.of_busy(facts.own_part),
         statements=said,
         probes=remedies.probes(facts, "recycle", "bump"),
-        remedies=remedies.allocate_less(),
+        remedies=remedies.against(facts, "many allocations"),
     )
 
 
@@ -200,12 +201,14 @@ def pin_at_the_top(facts: WallFacts) -> Suspicion | None:
     held, resident = facts.wall.resident.trimmable, facts.wall.resident
     if held is None or not facts.on_glibc:
         return None
+    found = remedies.against(facts, "pin at the top", metric="resident")
     return _held(
         "pin at the top",
         held,
         max(resident.late or resident.end, held),
         "is free, but glibc returns only memory above the last block in use",
-        remedies.trim(),
+        # A call at the right place is the likeliest to help.
+        sorted(found, key=lambda each: each.can_be_tried),
     )
 
 
@@ -236,7 +239,7 @@ def lazy_free(facts: WallFacts) -> Suspicion | None:
         held,
         max(resident.late or resident.end, held),
         "was returned with MADV_FREE: it counts as resident until the kernel reclaims it",
-        remedies.not_lazily(facts),
+        remedies.against(facts, "lazy free", metric="resident"),
     )
 
 
@@ -252,7 +255,7 @@ def _held(cause: Cause, held: int, whole: int, said: str, help_by: list[Remedy])
     )
 
 
-def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> Suspicion:
+def _thrash(facts: WallFacts, cause: Cause, counted: str) -> Suspicion:
     said = f"The allocator called {counted}: {units.count(facts.calls_a_second)} a second of CPU time"
     if facts.turnover is not None:
         said += (
@@ -266,7 +269,7 @@ def _thrash(facts: WallFacts, cause: Cause, counted: str, *, mappings: bool) -> 
             _kernel(f"{said}."),
             _sampling(f"{units.percent(facts.kernel_part)} of CPU time was in the kernel for that."),
         ],
-        remedies=[*remedies.keep_memory(facts, mappings=mappings), *remedies.reuse()],
+        remedies=remedies.against(facts, cause),
     )
 
 

@@ -41,7 +41,7 @@ def garbage_collection(facts: WallFacts) -> Suspicion | None:
         cause="garbage collection",
         weight=weight,
         statements=said,
-        remedies=remedies.collect_less(kind),
+        remedies=remedies.against(facts, "garbage collection", runtime=kind),
     )
 
 
