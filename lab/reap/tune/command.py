@@ -109,7 +109,7 @@ def _finish(
     if any(each.is_open for each in tuned.findings):
         reporting.say_next(["reap", "tune", "--resume", str(folder), "--runs", str(2 * tuned.most)])
     elif not tuned.load:
-        reporting.say_next(["reap", "compare", "--", *tuned.command])
+        reporting.say_next(["reap", "run", "--", *tuned.command])
     return ExitCode.FAILED if tuned.differs else tuned.exit_code
 
 

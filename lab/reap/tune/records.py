@@ -1,10 +1,15 @@
 """Results of a search for an allocator's settings."""
 
+from typing import Literal
+
 from reap.allocators.knobs import Objective
 from reap.base.records import Record
-from reap.evidence.judge.records import Conclusion
 from reap.experiment.records import Pairing, Ratio
 from reap.tune.standing import Standing
+
+Conclusion = Literal["a setting helps", "leave the settings alone", "inconclusive"]
+"""What a search says of the settings that it tried. Whether allocation matters, and whether another allocator
+gains more, `reap run` says: neither is tried here, so neither verdict denies the other."""
 
 LEAST_GAIN = 0.02
 """A setting that seems to gain less than this is not promising: other things move a program as much."""
@@ -112,6 +117,9 @@ class Tuned(Record):
     stdout_varies: bool
     decided: bool = False
     """Whether the confirmation ended because all that was confirmed was decided."""
+    restless: bool = False
+    """Whether the baseline and its copy differed by more than a change is worth in a round of the search: a
+    setting that gains may have looked no better than one that does not."""
     widening: float = 1.0
     """Width of the findings' intervals in intervals for a fixed number of rounds."""
     preloaded: str = ""
@@ -127,8 +135,11 @@ class Tuned(Record):
 
     @property
     def conclusion(self) -> Conclusion:
-        """In the words of `reap run`: a search tries settings alone, so it never says to leave it alone."""
-        return "change a setting" if any(each.wins for each in self.findings) else "inconclusive"
+        """Of all objectives; none is left open where the settings are to be left alone."""
+        if any(each.wins for each in self.findings):
+            return "a setting helps"
+        settled = not self.restless and all(each.standing in ("none", "costly") for each in self.findings)
+        return "leave the settings alone" if settled else "inconclusive"
 
     @property
     def differs(self) -> bool:

@@ -97,7 +97,7 @@ class _Search:
         final = plan.finalists(chosen, self._score, unrest, most - self._used)
         self._confirm(begun, final)
         self._listener.progress(self._used, self._most, "")
-        return self._drawn(look, begun, chosen, final)
+        return self._drawn(look, begun, chosen, final, unrest)
 
     @property
     def _most(self) -> int:
@@ -236,7 +236,9 @@ class _Search:
     def _unrest(self) -> dict[Objective, float]:
         return {what: self._rounds.unrest(metric, self._number) for what, metric in self._metrics.items()}
 
-    def _drawn(self, look: Look, begun: int, chosen: Choices, final: Choices) -> Tuned:
+    def _drawn(
+        self, look: Look, begun: int, chosen: Choices, final: Choices, unrest: dict[Objective, float]
+    ) -> Tuned:
         level = plan.level(final)
         trials = [self._trial(option, begun) for option in self._tried.values()]
         if any(each.same_output is False for each in trials):
@@ -264,6 +266,7 @@ class _Search:
             widening=self._widening,
             trials=trials,
             noise=self._rounds.noise(begun),
+            restless=any(unrest[what] > self._spec.worth for what in self._objectives),
             exit_code=min(self._rounds.exits),
             stdout_varies=len(self._rounds.outputs) > 1,
             pairing=self._pairing,
@@ -286,10 +289,11 @@ class _Search:
         if option is None:
             score = self._rounds.score(chosen.name, metric, begun)
             seemed = units.ratio(math.exp(score))
-            why = f"the best candidate, {chosen.name}, had {seemed} of it"
             if plan.promising(score, self._rounds.unrest(metric, begun)):
                 why = f"not confirmed, too few runs; the best seemed {chosen.name}, {seemed}"
-            return Finding(objective=what, metric=metric, why_not=why)
+                return Finding(objective=what, metric=metric, why_not=why)
+            why = f"the best candidate, {chosen.name}, had {seemed} of it"
+            return Finding(objective=what, metric=metric, why_not=why, standing="none")
         problem = self._rounds.problem(option.name)
         found = self._rounds.confirmed(option.name, metric, begun, level, self._widening)
         ratios = {} if problem else found

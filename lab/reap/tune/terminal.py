@@ -41,6 +41,7 @@ def render_verdict(console: Console, tuned: Tuned) -> None:
     for finding in tuned.findings:
         _finding(console, tuned, finding)
     line(console, words.basis(tuned), "dim")
+    line(console, words.BEYOND, "dim")
     if load := words.load(tuned):
         line(console, load, "dim")
     if tuned.exit_code:

@@ -29,6 +29,7 @@ class TuneView:
     findings: list[FindingView]
     paired: str
     confirmation: str
+    beyond: str
     reading: str
     tried: str
     columns: list[str]
@@ -57,6 +58,7 @@ def view(tuned: Tuned) -> TuneView:
         ],
         paired=words.made(tuned),
         confirmation=words.confirmation(tuned),
+        beyond=words.BEYOND,
         reading=compared.INCONCLUSIVE,
         tried=words.TRIED,
         columns=[compared.metric_name(metric) for metric in metrics],

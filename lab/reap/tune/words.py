@@ -12,6 +12,10 @@ TRIED = (
     "best of many benefits from chance; only the confirmation shows what it gains."
 )
 
+BEYOND = (
+    "Settings alone were tried: `reap run` says what allocation costs and if another allocator gains more."
+)
+
 _BESIDE = ("cpu_per_request", "cpu", "wall", "settled_resident", "peak_resident")
 
 
@@ -21,9 +25,9 @@ def title(tuned: Tuned) -> str:
 
 
 def headline(tuned: Tuned) -> str:
-    """The answer in a few words: a conclusion of `reap run`, and what it is about."""
+    """The answer in a few words: the conclusion, and what it is about."""
     wins = list(dict.fromkeys(each.name for each in tuned.findings if each.wins))
-    return f"{tuned.conclusion}: {listed(wins)}" if wins else f"{tuned.conclusion}: {_why_not(tuned)}"
+    return f"{tuned.conclusion}: {listed(wins) if wins else _why_not(tuned)}"
 
 
 def _why_not(tuned: Tuned) -> str:
@@ -31,7 +35,11 @@ def _why_not(tuned: Tuned) -> str:
         return "the intervals are too wide to say"
     if any(each.too_short for each in tuned.findings):
         return "the program is too short to compare settings on it"
-    return f"no setting of {tuned.allocator} helps, and nothing else was tried"
+    if any(each.standing == "untried" for each in tuned.findings):
+        return "not all that seemed to help was confirmed"
+    if tuned.restless:
+        return "the program as it is varied too much to tell settings apart"
+    return f"none of {tuned.allocator}'s helps"
 
 
 def made(tuned: Tuned) -> str:

@@ -86,6 +86,19 @@ def of_truth(headline: str, findings: Iterable[tuple[str, str]], truth: Truth) -
     return "right" if set(ADVISED.get(headline, (headline,))) <= set(truth.conclusions) else "wrong"
 
 
+OF_SETTINGS = {
+    "a setting helps": ("leave it alone",),
+    "leave the settings alone": ("change a setting", "change a setting or the allocator"),
+}
+"""Conclusions of `tune`, which tries settings alone, with those of `run` and `wall` that deny them."""
+
+
+def against_settings(settings: str, verdict: Verdict) -> list[str]:
+    """What the conclusion of `tune` and a verdict of `run` or `wall` say against each other."""
+    denied = verdict.headline in OF_SETTINGS.get(settings, ())
+    return [f"{settings} and {verdict.headline}"] if denied else []
+
+
 def contradictions(one: Verdict, other: Verdict) -> list[str]:
     """What two verdicts on one program say against each other; what one leaves open contradicts nothing."""
     said = []

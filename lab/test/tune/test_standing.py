@@ -1,4 +1,4 @@
-"""What a search concludes is what `reap run` would, and what it prints is what it ran with."""
+"""What a search concludes contradicts no `reap run`, and what it prints is what it ran with."""
 
 import msgspec
 import pytest
@@ -20,7 +20,7 @@ def test_a_setting_wins_where_run_would_advise_it(tmp_path, cpu, memory, standin
         tmp_path, cpu={"mxfast=0": cpu}, memory={"mxfast=0": memory}, noise=0.001, objectives=["cpu"]
     )
     assert finding(tuned, "cpu").standing == standing
-    assert tuned.conclusion == ("change a setting" if standing == "gain" else "inconclusive")
+    assert tuned.conclusion == ("a setting helps" if standing == "gain" else "leave the settings alone")
     ratios = {"cpu": finding(tuned, "cpu").ratio, **finding(tuned, "cpu").beside}
     side = side_of("no fastbins", cpu, rounds=len(ratios["cpu"].pairs))
     side = msgspec.structs.replace(side, ratios=ratios)

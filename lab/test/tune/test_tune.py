@@ -151,7 +151,7 @@ def test_a_short_program_has_no_winner_in_time_and_is_told_milliseconds(tmp_path
     )
     assert any(note.startswith("true takes 2.00 ms of CPU time. Below 20.0 ms") for note in tuned.notes)
     assert finding(tuned, "memory").wins, "memory has no such floor"
-    assert words.headline(tuned) == "change a setting: one arena"
+    assert words.headline(tuned) == "a setting helps: one arena"
     alone = search(tmp_path, name="f", cpu={"mxfast=0": 0.5}, objectives=["cpu"], noise=0.0, length=2e6)
     assert words.headline(alone) == "inconclusive: the program is too short to compare settings on it"
 
@@ -205,6 +205,13 @@ def test_where_nothing_helps_nothing_wins(tmp_path):
         tuned = search(tmp_path, name=f"e{seed}", noise=0.03, seed=seed)
         won += any(each.wins for each in tuned.findings)
     assert won <= 2
+
+
+def test_settings_are_to_be_left_alone_only_where_the_search_would_have_seen_a_gain(tmp_path):
+    still = search(tmp_path, name="still", noise=0.001)
+    assert words.headline(still) == "leave the settings alone: none of glibc's helps"
+    restless = search(tmp_path, name="restless", noise=0.08)
+    assert restless.conclusion == "inconclusive"
 
 
 def test_what_was_better_only_while_it_was_chosen_does_not_win(tmp_path):
@@ -432,7 +439,7 @@ def test_the_command(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "arena_max=1 " in done.stdout
-    assert "next: reap compare -- " in done.stderr
+    assert "next: reap run -- " in done.stderr
     answer = json.loads((tmp_path / "t.json").read_text())["answers"][0]["tuned"]
     assert answer["findings"][0]["environment"] == {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1"}
     assert "arena_max=1" in (tmp_path / "t.html").read_text()

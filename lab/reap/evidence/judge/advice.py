@@ -62,6 +62,7 @@ def switch_for_time(facts: Facts) -> Concluded:
         "switch the allocator",
         [
             *sentences,
+            *say.setting(facts),
             *say.beyond(facts, won),
             *say.redirected(facts),
             *say.time(facts),

@@ -41,6 +41,15 @@ def others(facts: Facts) -> list[str]:
     return [f"An allocator helps as well, {clearly}: {phrases.effect(best, won)}{more}."]
 
 
+def setting(facts: Facts) -> list[str]:
+    """The setting that gains beside the allocator that is advised, and how much."""
+    side, held = facts.best_setting, facts.causes
+    won = judge.gain(side, held) if side and held else None
+    if side is None or won is None:
+        return []
+    return [f"A setting helps as well, clearly less: with {named(facts, side, won)}."]
+
+
 def beyond(facts: Facts, won: Ratio) -> list[str]:
     """Sentence on what the best of all arms saves, where it is enough more than `won` to be worth telling."""
     bound = facts.bound
