@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -23,9 +24,10 @@ def find(
 ) -> list[Linked]:
     """The allocators in the mapped `files` and the `program`, those without names first.
 
-    By the functions and texts of the files. Where these say nothing and the program is stripped, by memory:
-    `fresh` bytes of pages came from the kernel, `counted` bytes were requested of malloc (None: not known).
-    A runtime with a collector has a heap of its own, which is none. Reads the files: some milliseconds each.
+    By the functions and texts of the files. Where these say nothing and the program is stripped, a static one
+    has whatever malloc it calls, and another is told by memory: `fresh` bytes of pages came from the kernel,
+    `counted` bytes were requested of malloc (None: not known). A runtime with a collector has a heap of its
+    own, which is none. Reads the files: some milliseconds each.
     """
     program = os.path.realpath(program) if program else ""
     own: Counter[str] = Counter()
@@ -46,16 +48,22 @@ def find(
         if path.startswith("/") and not _replaceable(path)
         for each in linked.find(path, program=path == program)
     ]
-    if not found and _pools(rows, counted, fresh) and program and not linked.has_names(program):
-        found = [Linked(module=program, allocator="unknown", how="memory", seen=False, samples=own[program])]
+    if not found and program and not linked.has_names(program) and not _collects(rows):
+        static = linked.is_static(program)
+        if static or _pools(counted, fresh):
+            how: Literal["static", "memory"] = "static" if static else "memory"
+            found = [Linked(module=program, allocator="unknown", how=how, seen=False, samples=own[program])]
     return sorted(found, key=lambda each: each.seen)
 
 
-def _pools(rows: Iterable[Sample], counted: int | None, fresh: int) -> bool:
-    """Whether most of the program's memory is none that malloc served, and no collector's."""
-    if counted is None or fresh < max(_POOLED_BYTES, _POOLED * counted):
-        return False
-    return not any(owners.collector(row.function) for row in rows)
+def _pools(counted: int | None, fresh: int) -> bool:
+    """Whether most of the program's memory is none that malloc served."""
+    return counted is not None and fresh >= max(_POOLED_BYTES, _POOLED * counted)
+
+
+def _collects(rows: Iterable[Sample]) -> bool:
+    """Whether a runtime with a collector is at work, whose functions have names in a stripped file, too."""
+    return any(owners.collector(row.function) for row in rows)
 
 
 def bounded(share: Share | None, found: Iterable[Linked]) -> Share | None:

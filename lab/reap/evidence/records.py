@@ -143,9 +143,10 @@ class Linked(Record):
     module: str
     """The file."""
     allocator: str
-    """jemalloc, mimalloc, tcmalloc, ...; `unknown` where only its memory gives it away."""
-    how: Literal["symbols", "text", "memory"]
-    """What gives it away: its functions, what it prints, or memory that malloc did not serve."""
+    """jemalloc, mimalloc, tcmalloc, ...; `unknown` where its memory, or a static file, gives it away."""
+    how: Literal["symbols", "text", "memory", "static"]
+    """What gives it away: its functions, what it prints, memory that malloc did not serve, or a static file,
+    which has whatever malloc it calls."""
     seen: bool
     """Whether its functions have names, so that the allocator's share has their time."""
     samples: int = 0

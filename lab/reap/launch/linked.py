@@ -57,6 +57,15 @@ def has_names(path: str) -> bool:
         return False
 
 
+def is_static(path: str) -> bool:
+    """Whether a file is a program with all that it calls in it, and Go's runtime is none of that."""
+    try:
+        facts = elf.read(path, frozenset())
+    except (OSError, elf.NotElfError):
+        return False
+    return not (facts.interpreter or facts.go)
+
+
 @functools.lru_cache(maxsize=1024)
 def _find(path: str, program: bool, changed: int, size: int) -> list[Allocator]:  # noqa: ARG001 - as a key
     facts = elf.read(path, frozenset({MALLOC, own_functions.CPYTHON, *PRIVATE_NAMES}))

@@ -3,7 +3,7 @@
 No preload replaces such an allocator: the program's calls are bound already. But the functions by which it
 allocates and frees can begin with a jump to those of another one (lab/preload/redirect). That takes their
 names, which a stripped file does not have, and all of them: a block that one function allocates is freed by
-another.
+another. Nothing stands aside in a program that allocates from first-class heaps.
 """
 
 import functools
@@ -18,7 +18,7 @@ from elftools.elf.elffile import ELFFile
 
 from reap.allocators import elf
 from reap.base.records import Record
-from reap.launch import linked
+from reap.launch import linked, own_heaps
 
 VARIABLE = "REAP_REDIRECT"
 """Tells the preload what to do: see lab/preload/redirect/redirect.cpp."""
@@ -166,7 +166,7 @@ def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: AR
     if allocator == "jemalloc":
         patterns = _of_jemalloc(patterns, names)
     places = _places(table, patterns)
-    if not {"free", "realloc"} & set(places.values()):
+    if not {"free", "realloc"} & set(places.values()) or own_heaps.used(program, table):
         return None
     return Redirect(
         program=program,

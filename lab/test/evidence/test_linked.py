@@ -39,6 +39,21 @@ def test_a_program_with_names_shows_by_them_what_its_memory_is():
     assert linked.find([], path, [], counted=0, fresh=100 * MIB) == []
 
 
+def test_a_static_program_without_names_has_whatever_malloc_it_calls():
+    """Of one that does nothing but allocate, `0 % of its CPU time in the allocator` was said."""
+    text = "#include <stdlib.h>\nint main(void) { free(malloc(1)); }"
+    named = compiled("static", ["gcc", "-x", "c", "-", "-static", "-o", OUT], text=text)
+    stripped = compiled("static-stripped", ["strip", "-o", OUT, named])
+    rows = [sample(path=stripped, count=30)]
+    (seen,) = linked.find([], stripped, rows, counted=None, fresh=0)
+    assert (seen.allocator, seen.how, seen.seen, seen.samples) == ("unknown", "static", False, 30)
+    share = linked.bounded(share_of(0.0, 0.01, 500), [seen])
+    assert "is unknown" in words.share(share)
+    assert all(each.how != "static" for each in linked.find([], named, rows, counted=None, fresh=0))
+    collected = [sample("runtime.gcDrain", path=stripped)]
+    assert linked.find([], stripped, collected, counted=None, fresh=0) == []
+
+
 def test_the_heap_of_a_collector_is_no_linked_allocator():
     assert found(counted=0, fresh=100 * MIB, rows=[sample("runtime.gcDrain")]) == []
 

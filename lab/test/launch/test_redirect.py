@@ -101,6 +101,35 @@ def test_only_the_allocators_own_functions_are_redirected() -> None:
         assert output(Launch(argv=[program], program=program, allocator=library)) == printed
 
 
+HEAPS = """
+#include <stdlib.h>
+static char area[1 << 16];
+static size_t used;
+__attribute__((noinline)) void *mi_heap_malloc(void *heap, size_t size) {
+    used += (size + 15) & ~(size_t)15;
+    return heap ? area + used : area;
+}
+__attribute__((noinline)) void *mi_malloc(size_t size) { return mi_heap_malloc(area, size); }
+__attribute__((noinline)) void mi_free(void *block) {
+    for (volatile int i = 0; i < 3; ++i) *(volatile char *)block = (char)i;
+}
+int main(void) {
+    char *block = ALLOCATE;
+    mi_free(block);
+}
+"""
+"""Has functions for first-class heaps, which its own mi_malloc calls."""
+
+
+@pytest.mark.parametrize(
+    ("call", "allocator"), [("mi_malloc(9)", "mimalloc"), ("mi_heap_malloc(area, 9)", "")]
+)
+def test_nothing_stands_aside_for_blocks_of_first_class_heaps(call: str, allocator: str) -> None:
+    """Freed by another allocator they ended the program, in each trial: `None gained` was said of these."""
+    program = compile_c(f"heaps-{allocator}", HEAPS, ["-O1", f"-DALLOCATE={call}"])
+    assert resolve([program]).stands_aside == allocator
+
+
 def test_a_child_of_another_program_is_left_alone() -> None:
     program = compile_c("own_and_pool", OWN, ["-O0"])
     argv = [program, "cat /proc/version > /dev/null && echo done"]
