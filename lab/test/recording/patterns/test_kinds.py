@@ -144,6 +144,14 @@ def test_a_resource_that_overflows_upstream(tmp_path, mode, seen):
         assert name in pattern.statement
 
 
+def test_of_few_samples_no_bytes_in_use_are_told_of_a_resource(tmp_path):
+    """A sample stands for megabytes, and `31.4 MiB in use at once` was said of a kilobyte."""
+    done = sampled(tmp_path, "overflowing_resource", "small")
+    (pattern,) = done.profile.patterns
+    assert "in use at once" not in pattern.statement
+    assert pattern.advice.startswith("give the resource a first buffer that holds all of it")
+
+
 def test_a_program_without_optimisation(tmp_path):
     """The same program with an option, which is what is advised, and without debug information."""
     programs = {

@@ -12,6 +12,8 @@ from reap.recording.records import Pattern
 def patterns(basis: Basis) -> list[Pattern]:
     """Patterns that a change of the program removes, the one that explains most first; a line once.
 
+    First of all stands that the program is an unoptimised build, since no figure is of another then.
+
     Only what the recording decides is listed: of a triage recording that holds samples alone, some patterns
     are not known, and of one from outside none is.
     """
@@ -19,4 +21,4 @@ def patterns(basis: Basis) -> list[Pattern]:
     for find in (constant_growth, overflowing_resource, temporaries, growing_pool):
         for pattern in find(basis):
             seen.setdefault((pattern.function, pattern.location), pattern)
-    return [*seen.values(), *unoptimized(basis)]
+    return [*unoptimized(basis), *seen.values()]

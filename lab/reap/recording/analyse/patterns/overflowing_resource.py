@@ -20,6 +20,8 @@ _FEWEST = 100
 _TURNS = 4.0
 """How often the memory from upstream was taken again, at least."""
 _MOST_OF_SITE = 0.9
+_SEEN = 10
+"""Sampled blocks in use at once, below which their sum says nothing: each stands for many that are gone."""
 
 
 def overflowing_resource(basis: Basis) -> list[Pattern]:
@@ -39,6 +41,8 @@ def _of(basis: Basis, used: Used) -> list[Pattern]:
     if max(of_objects.low, of_bytes.low) < MUCH:
         return []
     name = upstream[0][1]
+    most = units.size(history.most) if _most_is_known(basis, history.most) else ""
+    in_use = f", {basis.about}{most} in use at once" if most else ""
     return [
         of(
             used,
@@ -49,16 +53,23 @@ def _of(basis: Basis, used: Used) -> list[Pattern]:
                 **basis.counted(most=history.most),
             },
             f"std::pmr::{name} takes {basis.about}{units.count(objects)} blocks from its upstream at this "
-            f"line, {basis.about}{units.size(history.most)} in use at once: "
+            f"line{in_use}: "
             f"{units.percent(of_objects.value)} of all objects, {units.percent(of_bytes.value)} of all bytes",
-            _advice(name, units.size(history.most)),
+            _advice(name, most),
         )
     ]
 
 
+def _most_is_known(basis: Basis, most: float) -> bool:
+    """Whether the bytes in use at once are; a sample of triage stands for a size that no block has."""
+    samples = basis.profile.samples
+    return basis.exact or (samples > 0 and most >= _SEEN * basis.profile.totals.total_bytes / samples)
+
+
 def _advice(name: str, most: str) -> str:
     if name == "monotonic_buffer_resource":
-        return f"give the resource a first buffer that is {most} larger, or keep the buffer between uses"
+        larger = f"that is {most} larger" if most else "that holds all of it"
+        return f"give the resource a first buffer {larger}, or keep the buffer between uses"
     return "keep the resource from one use to the next, or give it an upstream with a buffer of its own"
 
 
