@@ -13,6 +13,7 @@ from reap.compare import analyse, phrases
 from reap.draw.terminal import heading
 from reap.evidence.judge.records import Diagnosis
 from reap.experiment.records import Comparison, Side
+from reap.recording.records import Pattern
 
 COLOURS = {
     "leave it alone": "bold green",
@@ -24,7 +25,7 @@ COLOURS = {
     "inconclusive": "bold",
 }
 """By conclusion."""
-MOST_PATTERNS = 1
+MOST_PATTERNS = 2
 """On a screen."""
 _LINES = 17
 """Of a verdict, its reasons and the next step; a screen of 24 has a title, a command and files, too."""
@@ -61,12 +62,17 @@ def _verdict(diagnosis: Diagnosis) -> list[RenderableType]:
 
 
 def _reasons(diagnosis: Diagnosis, *, details: bool) -> list[RenderableType]:
-    """Items on what trials say of causes, and on what the recording shows."""
-    reasons = [_item(found.sentence) for found in (diagnosis.findings if details else diagnosis.told)]
-    for seen in diagnosis.patterns[: None if details else MOST_PATTERNS]:
-        where = f"{seen.location}: " if seen.location else ""
-        reasons.append(_item(f"In the recording: {where}{seen.statement}. By hand: {seen.advice}."))
-    return reasons
+    """Items on what trials say of causes, what the recording shows with its line, and what was not proven."""
+    found = diagnosis.findings if details else diagnosis.told
+    proven = [each.sentence for each in found if each.status == "proven"]
+    seen = [_of_pattern(each) for each in diagnosis.patterns[: None if details else MOST_PATTERNS]]
+    others = [each.sentence for each in found if each.status != "proven"]
+    return [_item(each) for each in (*proven, *seen, *others)]
+
+
+def _of_pattern(seen: Pattern) -> str:
+    where = f"{seen.location}: " if seen.location else ""
+    return f"In the recording: {where}{seen.statement}. By hand: {seen.advice}."
 
 
 def _next(diagnosis: Diagnosis) -> list[RenderableType]:

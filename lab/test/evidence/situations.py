@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from lab.test.evidence.suspected import CACHE, PURGING, TRIMMED, of, price, resident, setting
+from lab.test.evidence.suspected import CACHE, PURGING, STEPS, TRIMMED, of, price, resident, setting
 from samples import comparison_of, profile_of, share_of, side_of
 from walls import WALLS
 
@@ -327,6 +327,22 @@ CASES = [
         linked="jemalloc",
         says=("jemalloc is linked into the program", "Build it with another allocator"),
         never=("leave it alone",),
+    ),
+    Case(
+        name="a linked allocator in whose place no other runs",
+        headline="inconclusive",
+        first=(side_of("mimalloc", problem="the program was ended by SIGABRT"),),
+        linked="jemalloc",
+        says=("No other allocator could be compared (mimalloc: the program was ended by SIGABRT)",),
+        never=("None gained",),
+    ),
+    Case(
+        name="a suspicion that was not tried, and a line of the recording",
+        headline="inconclusive",
+        first=(jemalloc(), *FREE),
+        suspicions=(of("page faults"),),
+        profile=msgspec.structs.replace(profile_of(), patterns=[STEPS]),
+        says=("At a.c:7: double the size.",),
     ),
     Case(
         name="an allocator that cannot be replaced",

@@ -9,11 +9,22 @@ from walls import WALLS
 from reap.evidence.analyse.suspicions.records import Suspicion
 from reap.evidence.analyse.suspicions.suspect import suspect
 from reap.experiment.records import Side
+from reap.recording.records import Pattern
 
 CACHE = "larger thread caches"
 """A setting that is tried against an overflow of the thread cache."""
 PURGING, TRIMMED = "jemalloc, purging in the background", "trimming the top sooner"
 """An allocator and a setting that are tried against a pin at the top."""
+STEPS = Pattern(
+    kind="constant-growth",
+    function="push",
+    location="a.c:7",
+    via="",
+    figures={},
+    statement="each block replaces one that is 96 B smaller",
+    advice="double the size",
+)
+"""A line of a recording, with what to change there."""
 LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 
 

@@ -232,3 +232,7 @@ def test_a_budget_that_left_a_trial_out_is_no_reason_to_leave_it_alone() -> None
     assert (whole.headline, cut.headline) == ("leave it alone", "inconclusive")
     assert "The budget had no time for huge pages." in cut.paragraph
     assert cut.next_command == "reap run -- ./x"
+    again = diagnose(
+        command=["./x"], comparison=compared, missing={"huge pages": NO_TIME}, wall=WALLS["nothing"]
+    )
+    assert again.next_command.startswith("reap run --budget "), "without one it would end as early again"

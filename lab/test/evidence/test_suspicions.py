@@ -7,11 +7,13 @@ import pytest
 from any_records import ANY
 from hypothesis import given
 from lab.test.evidence.any_walls import walls
-from samples import MIB, share_of
+from samples import MIB, profile_of, share_of
 from walls import QUIET, WALLS, calls, counted, hot, wall_of
 
+from reap.answer.words import place
 from reap.evidence.analyse.suspicions.records import BY_SAMPLES, OF_MEMORY, Cause, Remedy, Suspicion
 from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.judge.findings import judged
 from reap.evidence.records import CallCount, Collector, Faults, KernelTime, Resident, Waiting, Wall
 from reap.recording.analyse.growth import Growth
 
@@ -273,6 +275,15 @@ def test_causes_of_memory_cost_no_time() -> None:
 def test_little_free_memory_is_no_cause() -> None:
     small = wall_of(resident=Resident(peak=20 * MIB, end=20 * MIB, trimmable=19 * MIB))
     assert suspect(small) == []
+
+
+def test_growing_memory_has_its_line_and_no_remedy_to_measure() -> None:
+    site = profile_of().sites[0]
+    grown = Growth(half=50.0 * MIB, end=160.0 * MIB, site=site, part=0.97)
+    found = suspect(changed(WALLS["growing memory"], growth=grown))
+    (held,) = judged(found, {}, {}, remedies="reap rss --try -- x")
+    assert f"97 % of it was allocated at {place(site)}." in held.sentence
+    assert "reap rss" not in held.sentence
 
 
 def test_memory_that_was_once_there_weighs_by_what_stayed() -> None:

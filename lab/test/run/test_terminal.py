@@ -7,6 +7,7 @@ import pytest
 from answers import fields_of
 from any_records import ANY, comparisons, profiles
 from hypothesis import given
+from lab.test.evidence.suspected import STEPS
 from lab.test.run.situations import SITUATIONS, Situation, records
 from samples import (
     answer_of,
@@ -71,6 +72,16 @@ def test_reasons_that_have_no_room_are_left_to_the_report(sentences: int) -> Non
     assert "- A reason" in shown
     assert ("more in the report" in shown) == (shown.count("- A reason") < 3)
     assert flat(printed(partial(evidence_terminal.render, details=True), long)).count("- A reason") == 3
+
+
+def test_a_line_of_the_recording_comes_before_what_was_not_tried() -> None:
+    """Its change is known; what was not tried may be none."""
+    untried = Finding(cause="page faults", status="not tried", sentence="Suspected.")
+    proven = msgspec.structs.replace(untried, cause="many allocations", status="proven", sentence="Proven.")
+    verdict = msgspec.structs.replace(perl.diagnosis, findings=[proven, untried], patterns=[STEPS])
+    said = flat(printed(evidence_terminal.render, verdict))
+    assert "- Proven. - In the recording: a.c:7: each block" in said
+    assert said.index("In the recording") < said.index("Suspected.")
 
 
 def test_a_long_command_is_not_broken() -> None:

@@ -142,11 +142,10 @@ def allocate_less(facts: Facts) -> Concluded:
         *say.time(facts),
         *say.origin(facts),
     ]
-    pattern = facts.pattern
     site = origins.busiest(profile) if profile and not facts.stood_aside else None
     where = f" at {words.place(site)}" if site else " where most objects come from"
-    if pattern:
-        step = f"At {pattern.location}: {pattern.advice}."
+    if line := say.by_line(facts):
+        step = line
     elif profile and profile.temporary.low >= at.MOSTLY_TEMPORARY:
         step = f"Most objects die at once: reuse one buffer{where} instead of a new object each time."
     else:

@@ -1,5 +1,6 @@
 """Conclusions for each situation: one small function of `Facts` for each rule of `rules.RULES`."""
 
+import math
 from dataclasses import dataclass
 
 from reap.answer import words
@@ -11,7 +12,12 @@ from reap.evidence.judge import commands, untrusted
 from reap.evidence.judge import sentences as say
 from reap.evidence.judge.facts import Facts
 from reap.evidence.judge.records import Conclusion as Headline
+from reap.experiment.budget import LEAST_ROUNDS
 
+_COPIES = 2
+"""Runs of the program as it is in a round of either comparison."""
+_SLACK = 2
+"""Of a budget over what the fewest runs take: the first comparison goes on while it gets narrower."""
 _LOOK_ELSEWHERE = "Look elsewhere: a CPU profile of the whole program says where its time goes."
 
 
@@ -111,10 +117,9 @@ def stood_aside(facts: Facts) -> Concluded:
     """A linked allocator whose place others took in the trials, and none gained: a build with one may."""
     name = facts.stood_aside
     how = f"{name} is linked into the program: in the trials its functions jumped to another allocator's"
-    sentences = [
-        f"{how}. None gained, but each call cost more so than it would in a build with that allocator.",
-        *say.time(facts),
-    ]
+    none = "None gained, but each call cost more so than it would in a build with that allocator."
+    tried = [none] if facts.compared or facts.priced else untrusted.sentences(facts.comparison)
+    sentences = [f"{how}.", *tried, *say.time(facts)]
     step = "Build it with another allocator, and compare the two builds."
     return Concluded("inconclusive", sentences, step)
 
@@ -160,11 +165,12 @@ def small_budget(facts: Facts) -> Concluded:
 def untried(facts: Facts) -> Concluded:
     """No malloc gains what it is worth, and a suspicion that would be worth much was not tried."""
     first = facts.untried[0]
-    step = next((f"{each.name}: {each.note}" for each in first.by_hand), "")
+    by_hand = (f"Try by hand: {each.name}: {each.note}." for each in first.by_hand)
+    step = say.by_line(facts) or next(by_hand, "")
     return Concluded(
         "inconclusive",
         [say.worth_nothing(facts), *say.time(facts), *say.origin(facts)],
-        f"Try by hand: {step}." if step else "Give it more time with --budget.",
+        step or "Give it more time with --budget.",
         commands.run(facts.again) if not step else "",
     )
 
@@ -180,9 +186,17 @@ def left_out(facts: Facts) -> Concluded:
             *say.time(facts),
             *say.origin(facts),
         ],
-        "Give it more time with --budget, or leave it out.",
-        commands.run(facts.again),
+        "Give it the time for all of them, or leave them out.",
+        commands.run(facts.again, budget=_for_all(facts)),
     )
+
+
+def _for_all(facts: Facts) -> str:
+    """Seconds in which all that was left out has its fewest rounds, on as busy a machine; empty if unknown."""
+    arms = len(facts.trials) + len(facts.left_out) + 2 * _COPIES
+    if facts.wall is None:
+        return ""
+    return str(10 * math.ceil(_SLACK * (LEAST_ROUNDS + 1) * arms * facts.wall.wall_seconds / 10))
 
 
 def unknown_cost(facts: Facts) -> Concluded:
@@ -195,7 +209,7 @@ def unknown_cost(facts: Facts) -> Concluded:
             "What not calling malloc would save there cannot be tried from outside.",
             *say.origin(facts),
         ],
-        "Try fewer allocations where most come from.",
+        say.by_line(facts) or "Try fewer allocations where most come from.",
         commands.record_full(facts.command) if not facts.is_server else commands.watch(facts.again),
     )
 

@@ -208,7 +208,7 @@ def _finding(
         for standing, side, held in known
         if standing is Standing.GAIN and (ratio := gain(side, held, memory=memory)) is not None
     ]
-    weight = suspicion.weight
+    weight, command = suspicion.weight, remedies if memory and suspicion.arms else ""
     if beside := _beside_placement(suspicion, ran):
         return beside
     if won:
@@ -227,7 +227,7 @@ def _finding(
             weight=weight,
             sentence=f"Suspected, not tried: {WORDS[suspicion.cause]} ({units.percent(weight)} of its "
             f"{'memory' if memory else 'time'}). {_why(suspicion, ran, missing)}"
-            + (f" `{remedies}` measures what each remedy gives." if memory and remedies else ""),
+            + (f" `{command}` measures what each remedy gives." if command else ""),
             statements=suspicion.statements,
             by_hand=_by_hand(suspicion),
         )
@@ -292,6 +292,8 @@ def _by_hand(suspicion: Suspicion) -> list[Remedy]:
 
 def _why(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> str:
     """Reason why no trial says anything of a suspicion, a sentence."""
+    if suspicion.cause == "growing memory":
+        return " ".join(each.statement for each in suspicion.statements)
     if not suspicion.arms:
         return "No change from outside takes it away."
     untrusted = [ran[name][0] for name in suspicion.arms if name in ran]

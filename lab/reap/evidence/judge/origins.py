@@ -1,13 +1,19 @@
 """Sentences of `reap run` on where objects come from. Every estimate has its interval beside it."""
 
+import msgspec
+
 from reap.answer.words import place
 from reap.base import units
 from reap.base.records import Estimate
+from reap.base.text import shortened
 from reap.recording.analyse import shares
 from reap.recording.records import Profile, Site
 
 _NONE = 0.0005
 """A share that is estimated to be less than this is named by the upper end of its interval."""
+_MOST = 0.5
+_WIDTH = 60
+"""Characters of a function's name: templates and their arguments fill lines."""
 
 
 def origin(profile: Profile) -> str:
@@ -21,7 +27,9 @@ def origin(profile: Profile) -> str:
     site = busiest(profile)
     if site is None:
         return text + "."
-    return f"{text}. Most objects come from {place(site)}: {site_part(profile, site)}."
+    part = shares.of_objects(profile, site)
+    most = "Most objects come" if part.value >= _MOST else "The largest part of the objects comes"
+    return f"{text}. {most} from {place(_short(site))}: {about(part)} of all."
 
 
 def about(estimate: Estimate) -> str:
@@ -38,6 +46,5 @@ def busiest(profile: Profile) -> Site | None:
     return max(profile.sites, key=lambda site: site.objects, default=None)
 
 
-def site_part(profile: Profile, site: Site) -> str:
-    """A site's part of all objects, with its interval where it is an estimate."""
-    return f"{about(shares.of_objects(profile, site))} of all"
+def _short(site: Site) -> Site:
+    return msgspec.structs.replace(site, function=shortened(site.function, _WIDTH))

@@ -173,6 +173,11 @@ def origin(facts: Facts) -> list[str]:
     return [origins.origin(profile)] if profile and profile.totals.total_objects else []
 
 
+def by_line(facts: Facts) -> str:
+    """What to change at the line of a pattern, a sentence; empty without one."""
+    return f"At {facts.pattern.location}: {facts.pattern.advice}." if facts.pattern else ""
+
+
 def capital(text: str) -> str:
     """With a capital, unless the first word is a name (an allocator's)."""
     return text[:1].upper() + text[1:] if text.startswith(("no ", "peak ")) else text
