@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
-from typing import Literal
 
 from msgspec.structs import replace
 
@@ -49,10 +48,13 @@ def find(
         for each in linked.find(path, program=path == program)
     ]
     if not found and program and not linked.has_names(program) and not _collects(rows):
-        static = linked.is_static(program)
-        if static or _pools(counted, fresh):
-            how: Literal["static", "memory"] = "static" if static else "memory"
-            found = [Linked(module=program, allocator="unknown", how=how, seen=False, samples=own[program])]
+        unseen = Linked(
+            module=program, allocator=linked.UNKNOWN, how="memory", seen=False, samples=own[program]
+        )
+        if linked.is_static(program):
+            found = [replace(unseen, allocator=linked.in_static(program), how="static")]
+        elif _pools(counted, fresh):
+            found = [unseen]
     return sorted(found, key=lambda each: each.seen)
 
 

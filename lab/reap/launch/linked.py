@@ -21,6 +21,8 @@ PRIVATE_NAMES: dict[str, str] = {
 }
 """Functions by which an allocator that was linked in gives itself away: names that `native.own_names` knows
 under the usual prefixes, and functions inside an allocator."""
+_TUNABLES = b"glibc.malloc.tcache"
+"""A text of glibc, which reads its tunables in static programs, too."""
 UNKNOWN = "unknown"
 """Name of a malloc that has no known allocator's functions."""
 
@@ -58,12 +60,24 @@ def has_names(path: str) -> bool:
 
 
 def is_static(path: str) -> bool:
-    """Whether a file is a program with all that it calls in it, and Go's runtime is none of that."""
+    """Whether a file is a program with all that it calls in it; not if it cannot be read."""
     try:
-        facts = elf.read(path, frozenset())
+        return not elf.read(path, frozenset()).interpreter
     except (OSError, elf.NotElfError):
         return False
-    return not (facts.interpreter or facts.go)
+
+
+def in_static(path: str) -> str:
+    """Whose allocator a static program without names has if it has none of its own: go, glibc or `unknown`.
+
+    Reads the file whole.
+    """
+    try:
+        if elf.is_go(path):
+            return "go"
+        return "glibc" if _TUNABLES in Path(path).read_bytes() else UNKNOWN
+    except (OSError, elf.NotElfError):
+        return UNKNOWN
 
 
 @functools.lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from lab.test.evidence.suspected import CACHE, PURGING, STEPS, TRIMMED, of, price, resident, setting
+from lab.test.evidence.suspected import CACHE, PURGING, TRIMMED, of, price, resident, setting
 from samples import comparison_of, profile_of, share_of, side_of
 from walls import WALLS
 
@@ -337,12 +337,13 @@ CASES = [
         never=("None gained",),
     ),
     Case(
-        name="a suspicion that was not tried, and a line of the recording",
-        headline="inconclusive",
-        first=(jemalloc(), *FREE),
-        suspicions=(of("page faults"),),
-        profile=msgspec.structs.replace(profile_of(), patterns=[STEPS]),
-        says=("At a.c:7: double the size.",),
+        name="a setting gains in a program that nothing can be preloaded into",
+        headline="change a setting",
+        first=None,
+        second=(setting(CACHE, 0.7),),
+        irreplaceable=STATIC,
+        suspicions=(of("tcache overflow", 0.03),),
+        says=("30 % less CPU time",),
     ),
     Case(
         name="an allocator that cannot be replaced",

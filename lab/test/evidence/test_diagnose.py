@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lab.test.evidence.any_walls import walls
 from lab.test.evidence.situations import CASES, COMMAND, FREE, MANY, OVERFLOW, Case, jemalloc
-from lab.test.evidence.suspected import CACHE, of, price, resident, setting
-from samples import comparison_of, side_of
+from lab.test.evidence.suspected import CACHE, STEPS, of, price, resident, setting
+from samples import comparison_of, profile_of, side_of
 from walls import QUIET, WALLS
 
 from reap.compare import judge
@@ -236,3 +236,11 @@ def test_a_budget_that_left_a_trial_out_is_no_reason_to_leave_it_alone() -> None
         command=["./x"], comparison=compared, missing={"huge pages": NO_TIME}, wall=WALLS["nothing"]
     )
     assert again.next_command.startswith("reap run --budget "), "without one it would end as early again"
+
+
+def test_the_next_step_is_at_the_line_of_a_pattern_where_a_suspicion_was_not_tried() -> None:
+    compared = comparison_of([side_of("jemalloc", 1.0), side_of("price: recycle", 1.0)])
+    profile = msgspec.structs.replace(profile_of(), patterns=[STEPS])
+    suspicions = [of("page faults")]
+    verdict = diagnose(command=["./x"], comparison=compared, suspicions=suspicions, profile=profile)
+    assert (verdict.headline, verdict.next_step) == ("inconclusive", "At a.c:7: double the size.")

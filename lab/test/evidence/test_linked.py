@@ -46,7 +46,7 @@ def test_a_static_program_without_names_has_whatever_malloc_it_calls():
     stripped = compiled("static-stripped", ["strip", "-o", OUT, named])
     rows = [sample(path=stripped, count=30)]
     (seen,) = linked.find([], stripped, rows, counted=None, fresh=0)
-    assert (seen.allocator, seen.how, seen.seen, seen.samples) == ("unknown", "static", False, 30)
+    assert (seen.allocator, seen.how, seen.seen, seen.samples) == ("glibc", "static", False, 30)
     share = linked.bounded(share_of(0.0, 0.01, 500), [seen])
     assert "is unknown" in words.share(share)
     assert all(each.how != "static" for each in linked.find([], named, rows, counted=None, fresh=0))

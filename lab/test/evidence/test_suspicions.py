@@ -12,9 +12,9 @@ from walls import QUIET, WALLS, calls, counted, hot, wall_of
 
 from reap.answer.words import place
 from reap.evidence.analyse.suspicions.records import BY_SAMPLES, OF_MEMORY, Cause, Remedy, Suspicion
-from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.analyse.suspicions.suspect import suspect, to_try
 from reap.evidence.judge.findings import judged
-from reap.evidence.records import CallCount, Collector, Faults, KernelTime, Resident, Waiting, Wall
+from reap.evidence.records import CallCount, Collector, Faults, KernelTime, Linked, Resident, Waiting, Wall
 from reap.recording.analyse.growth import Growth
 
 changed = msgspec.structs.replace
@@ -275,6 +275,16 @@ def test_causes_of_memory_cost_no_time() -> None:
 def test_little_free_memory_is_no_cause() -> None:
     small = wall_of(resident=Resident(peak=20 * MIB, end=20 * MIB, trimmable=19 * MIB))
     assert suspect(small) == []
+
+
+def test_a_static_program_without_names_is_tried_with_a_setting_and_blamed_for_nothing() -> None:
+    """By hand larger thread caches gave one a third, of which `cannot be tried from outside` was said."""
+    unseen = Linked(module="/p", allocator="glibc", how="static", seen=False, samples=900)
+    wall = changed(WALLS["nothing"], irreplaceable="it is static", linked=[unseen], allocator="")
+    assert suspect(wall) == []
+    (held,) = (each for each in to_try(wall) if each.cause == "tcache overflow")
+    assert held.arms == ["larger thread caches"]
+    assert not [each for each in to_try(changed(wall, linked=[])) if each.cause == "tcache overflow"]
 
 
 def test_growing_memory_has_its_line_and_no_remedy_to_measure() -> None:

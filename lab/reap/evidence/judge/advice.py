@@ -142,7 +142,7 @@ def allocate_less(facts: Facts) -> Concluded:
         *say.time(facts),
         *say.origin(facts),
     ]
-    site = origins.busiest(profile) if profile and not facts.stood_aside else None
+    site = origins.main(profile) if profile and not facts.stood_aside else None
     where = f" at {words.place(site)}" if site else " where most objects come from"
     if line := say.by_line(facts):
         step = line

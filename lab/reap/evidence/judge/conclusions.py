@@ -106,7 +106,7 @@ def cannot_preload(facts: Facts) -> Concluded:
         *say.time(facts),
     ]
     step = "Build it with another allocator, and compare the two builds."
-    if facts.wall and facts.wall.allocator == "go":
+    if facts.wall and "go" in {facts.wall.allocator, *(each.allocator for each in facts.wall.linked)}:
         step = "Go's runtime allocates for it: make fewer objects (a heap profile of pprof has the lines)."
     if facts.wall and facts.wall.refused:
         step = "Find out why it ends otherwise with LD_PRELOAD set, then measure it again."
@@ -192,7 +192,7 @@ def left_out(facts: Facts) -> Concluded:
 
 
 def _for_all(facts: Facts) -> str:
-    """Seconds in which all that was left out has its fewest rounds, on as busy a machine; empty if unknown."""
+    """Seconds in which what was left out has its fewest rounds, on as busy a machine; empty if unknown."""
     arms = len(facts.trials) + len(facts.left_out) + 2 * _COPIES
     if facts.wall is None:
         return ""

@@ -12,6 +12,8 @@ from reap.recording.records import Profile, Site
 _NONE = 0.0005
 """A share that is estimated to be less than this is named by the upper end of its interval."""
 _MOST = 0.5
+_MUCH = 0.25
+"""The least share of objects that is worth a change at one line."""
 _WIDTH = 60
 """Characters of a function's name: templates and their arguments fill lines."""
 
@@ -44,6 +46,12 @@ def about(estimate: Estimate) -> str:
 def busiest(profile: Profile) -> Site | None:
     """The site with most objects: calls cost time, bytes hardly do."""
     return max(profile.sites, key=lambda site: site.objects, default=None)
+
+
+def main(profile: Profile) -> Site | None:
+    """The site with most objects; None where it may have few of them."""
+    site = busiest(profile)
+    return site if site and shares.of_objects(profile, site).low >= _MUCH else None
 
 
 def _short(site: Site) -> Site:

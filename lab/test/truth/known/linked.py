@@ -14,6 +14,13 @@ _STRIPPED = Truth(
 `leave it alone` is false, too."""
 _JEMALLOC = replace(_STRIPPED, gain=True, conclusions=("switch the allocator", "allocate less"))
 """With symbols mimalloc takes its place, and gains."""
+_STATIC = Truth(
+    gain=True,
+    conclusions=("change a setting",),
+    causes=("tcache overflow",),
+    never=("arena lock", "brk thrash", "mmap thrash", "placement", "a lock of its own"),
+)
+"""Larger thread caches gain, and a static program reads glibc's settings, too."""
 _MIMALLOC = replace(_STRIPPED, gain=None, conclusions=("allocate less", "inconclusive"))
 """The fastest of all stands aside for others, and each jump costs."""
 
@@ -77,5 +84,20 @@ CASES = (
         linked="mimalloc",
         stripped=True,
         ci=True,
+    ),
+    Known(
+        "linked.cpp",
+        "heap",
+        "requests whose blocks come from a first-class heap of mimalloc, which is linked in",
+        _STRIPPED,
+        linked="mimalloc",
+    ),
+    Known(
+        "linked.cpp",
+        "pool",
+        "small vectors of random lives; glibc's malloc is linked in statically, symbols are removed",
+        _STATIC,
+        linked="static",
+        stripped=True,
     ),
 )

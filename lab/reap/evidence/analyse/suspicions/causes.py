@@ -158,6 +158,19 @@ def tcache_overflow(facts: WallFacts) -> Suspicion | None:
     )
 
 
+def unseen_glibc(facts: WallFacts) -> Suspicion | None:
+    """Glibc's malloc in a static program without names, of which a setting shows what no sample does."""
+    if not any(each.how == "static" and each.allocator == "glibc" for each in facts.wall.linked):
+        return None
+    said = "It is static and has no names: what glibc's malloc takes of its time is not seen."
+    return Suspicion(
+        cause="tcache overflow",
+        weight=at.WORTH_TRYING,
+        statements=[_sampling(said)],
+        remedies=remedies.against(facts, "tcache overflow"),
+    )
+
+
 def many_allocations(facts: WallFacts) -> Suspicion | None:
     """An allocator that is busy, on its fast path or on one that is not known."""
     pair = facts.pair
@@ -306,6 +319,7 @@ RULES: tuple[Rule, ...] = (
     small_pages,
     filling,
     tcache_overflow,
+    unseen_glibc,
     many_allocations,
     pin_at_the_top,
     growth,
