@@ -1,4 +1,4 @@
-"""Whether `run` and `wall` are right about programs of known truth, and say the same.
+"""Whether `run` and `wall` are right about programs of known truth, and say the same; `tune` denies neither.
 
 .venv/bin/python lab/bench/verdicts.py FOLDER [--all] [--held-out] [--budget SECONDS] [--scale 0.4] [NAME...]
 
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
@@ -29,7 +29,7 @@ from judge import Verdict
 
 from reap.base import units
 
-VERBS = ("run", "wall")
+VERBS, TUNE = ("run", "wall"), "tune"
 
 
 def main() -> int:
@@ -42,7 +42,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--budget", type=float)
-    parser.add_argument("--verbs", default=",".join(VERBS))
+    parser.add_argument("--verbs", default=",".join((*VERBS, TUNE)))
     parser.add_argument("--scale", type=float, default=0.4)
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
@@ -55,15 +55,20 @@ def main() -> int:
         rows = {row["verb"]: row for row in held if row["case"] == case.name}
         for verb in asked.verbs.split(","):
             if verb not in rows:
-                rows[verb] = _ask(case, verb, asked)
+                rows[verb] = _tune(case, asked) if verb == TUNE else _ask(case, verb, asked)
                 with log.open("a") as file:
                     file.write(json.dumps(rows[verb]) + "\n")
         said = {
-            verb: Verdict(row["headline"], [tuple(each) for each in row["findings"]])
-            for verb, row in rows.items()
+            verb: Verdict(rows[verb]["headline"], [tuple(each) for each in rows[verb]["findings"]])
+            for verb in VERBS
+            if verb in rows
         }
         outcomes = {verb: judge.of_truth(v.headline, v.findings, case.truth) for verb, v in said.items()}
         against = judge.contradictions(*said.values()) if len(said) == len(VERBS) else []
+        if TUNE in rows:
+            settings = rows[TUNE]["headline"]
+            against += [each for v in said.values() for each in judge.against_settings(settings, v)]
+            tally[f"{TUNE} {settings}"] += 1
         tally.update(f"{verb} {outcome}" for verb, outcome in outcomes.items())
         tally["contradictions"] += bool(against)
         words = "; ".join(f"{verb} {outcomes[verb]}: {_said(v)}" for verb, v in said.items())
@@ -78,13 +83,26 @@ def _wanted(case: known.Known | reports.Report, asked: argparse.Namespace) -> bo
     return case.held_out if asked.held_out else not case.held_out and (asked.all or case.ci)
 
 
+def _command(case: known.Known | reports.Report, scale: float) -> tuple[list[str], Mapping[str, str]]:
+    found = known.command(case, scale) if isinstance(case, known.Known) else reports.command(case, scale)
+    return found if isinstance(found, tuple) else (found, {})
+
+
+def _tune(case: known.Known | reports.Report, asked: argparse.Namespace) -> dict[str, object]:
+    """What a search for settings concludes; nothing where none can be preloaded or set."""
+    words, environment = _command(case, asked.scale)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="reap-verdicts-") as folder:
+        try:
+            said: str = asking.settings(words, environment, Path(folder))
+        except AssertionError:  # it says what cannot be searched
+            said = "refused"
+    seconds = time.monotonic() - begin
+    return {"case": case.name, "verb": TUNE, "headline": said, "findings": [], "seconds": seconds}
+
+
 def _ask(case: known.Known | reports.Report, verb: str, asked: argparse.Namespace) -> dict[str, object]:
-    found = (
-        known.command(case, asked.scale)
-        if isinstance(case, known.Known)
-        else reports.command(case, asked.scale)
-    )
-    words, environment = found if isinstance(found, tuple) else (found, {})
+    words, environment = _command(case, asked.scale)
     with tempfile.TemporaryDirectory(prefix="reap-verdicts-") as folder:
         budget = ("--budget", str(asked.budget)) if asked.budget else ()
         begin = time.monotonic()

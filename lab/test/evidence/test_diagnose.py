@@ -244,3 +244,11 @@ def test_the_next_step_is_at_the_line_of_a_pattern_where_a_suspicion_was_not_tri
     suspicions = [of("page faults")]
     verdict = diagnose(command=["./x"], comparison=compared, suspicions=suspicions, profile=profile)
     assert (verdict.headline, verdict.next_step) == ("inconclusive", "At a.c:7: double the size.")
+
+
+def test_what_can_be_tried_of_a_static_program_is_said_where_there_was_no_time() -> None:
+    wall = msgspec.structs.replace(WALLS["nothing"], irreplaceable="it is static")
+    verdict = diagnose(command=["./x"], wall=wall, missing={CACHE: NO_TIME})
+    assert verdict.headline == "inconclusive"
+    assert f"The budget had no time for {CACHE}." in verdict.paragraph
+    assert verdict.next_command.startswith("reap run --budget ")

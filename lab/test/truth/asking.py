@@ -8,6 +8,7 @@ import statistics
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 from cases import Case, command
@@ -22,6 +23,7 @@ from reap.launch.records import Launch
 from reap.rss import run
 from reap.rss.judge import ResidenceVerdict
 from reap.rss.judge import judge as judge_residence
+from reap.tune.records import Conclusion, Tuned
 
 TRACEPOINTS = os.access("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", os.R_OK)
 INTERVAL = 0.05
@@ -62,6 +64,18 @@ def diagnosis(
     verb: str, words: Sequence[str], environment: Mapping[str, str], folder: Path, options: Sequence[str]
 ) -> Diagnosis:
     """What `reap run` or `reap wall` says of a command."""
+    return msgspec.convert(_answer(verb, words, environment, folder, options)["diagnosis"], Diagnosis)
+
+
+def settings(words: Sequence[str], environment: Mapping[str, str], folder: Path) -> Conclusion:
+    """What `reap tune` concludes of a command's CPU time."""
+    answer = _answer("tune", words, environment, folder, ("--for", "cpu"))
+    return msgspec.convert(answer["tuned"], Tuned).conclusion
+
+
+def _answer(
+    verb: str, words: Sequence[str], environment: Mapping[str, str], folder: Path, options: Sequence[str]
+) -> Mapping[str, Any]:
     done = subprocess.run(
         [*reap_command(), verb, *options, "-f", "-o", verb, "--json", f"{verb}.json", "--", *words],
         cwd=folder,
@@ -73,7 +87,7 @@ def diagnosis(
     )
     assert done.returncode == 0, done.stderr
     (answer,) = json.loads((folder / f"{verb}.json").read_text())["answers"]
-    return msgspec.convert(answer["diagnosis"], Diagnosis)
+    return cast("Mapping[str, Any]", answer)
 
 
 def true_share(case: Case, scale: float, pairs: int) -> float:

@@ -103,8 +103,12 @@ def cannot_preload(facts: Facts) -> Concluded:
     sentences = [
         f"What allocation costs this program cannot be tried {full}from outside: {facts.hidden}.",
         *([f"Of what malloc serves: {say.no_gain(facts)}"] if facts.settled else []),
+        *([f"The budget had no time for {words.listed(facts.left_out)}."] if facts.left_out else []),
         *say.time(facts),
     ]
+    if facts.left_out:
+        step = "Give it the time for what can be tried."
+        return Concluded("inconclusive", sentences, step, commands.run(facts.again, budget=_for_all(facts)))
     step = "Build it with another allocator, and compare the two builds."
     if facts.wall and "go" in {facts.wall.allocator, *(each.allocator for each in facts.wall.linked)}:
         step = "Go's runtime allocates for it: make fewer objects (a heap profile of pprof has the lines)."

@@ -17,8 +17,6 @@ extern "C" void je_sdallocx(void *block, std::size_t size, int flags);
 #elif defined(LINKED_MIMALLOC)
 extern "C" void *mi_malloc(std::size_t size);
 extern "C" void mi_free(void *block);
-extern "C" struct mi_heap_s *mi_heap_new();
-extern "C" void *mi_heap_malloc(mi_heap_s *heap, std::size_t size);
 #define TAKE(size) mi_malloc(size)
 #define GIVE(block, size) mi_free(block)
 #else
@@ -147,36 +145,9 @@ void passes(double scale) {
     std::printf("%lu\n", sum);
 }
 
-#ifdef LINKED_MIMALLOC
-// Requests whose blocks come from one first-class heap. Cured, each request has those of the one before.
-void heap(double scale) {
-    enum { BLOCKS = 1000 };
-    static char *blocks[BLOCKS];
-    mi_heap_s *const own = mi_heap_new();
-    std::uint64_t sum = 0;
-    for (long turn = static_cast<long>(60000 * scale); turn > 0; turn--) {
-        for (std::size_t at = 0; at < BLOCKS; at++) {
-            if (blocks[at] == nullptr)
-                blocks[at] = static_cast<char *>(mi_heap_malloc(own, 16 + at * 7 % 200));
-            blocks[at][0] = static_cast<char>(at & 63);
-        }
-        for (auto &block : blocks) {
-            sum += static_cast<std::uint64_t>(block[0]);
-            if (cured) continue;
-            GIVE(block, 0);
-            block = nullptr;
-        }
-    }
-    std::printf("%lu\n", sum);
-}
-#else
-void heap(double) {}
-#endif
-
 } // namespace
 
 int main(int count, char **words) {
-    static const mode modes[] = {
-        {"pool", pool}, {"fields", fields}, {"ledger", ledger}, {"passes", passes}, {"heap", heap}};
+    static const mode modes[] = {{"pool", pool}, {"fields", fields}, {"ledger", ledger}, {"passes", passes}};
     return run_mode(modes, std::size(modes), count, words);
 }

@@ -86,8 +86,8 @@ CASES = (
         ci=True,
     ),
     Known(
-        "linked.cpp",
-        "heap",
+        "heaps.cpp",
+        "requests",
         "requests whose blocks come from a first-class heap of mimalloc, which is linked in",
         _STRIPPED,
         linked="mimalloc",
