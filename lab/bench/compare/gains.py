@@ -25,7 +25,8 @@ from known.records import MATTERS, MEASURED, Arm
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
-from reap.launch import native_files, redirect
+from reap.launch import native_files
+from reap.launch.linked import redirect
 
 SETTINGS: dict[Arm, str] = {
     "tcache_count": "glibc.malloc.tcache_count=1000",

@@ -1,11 +1,11 @@
 // Has an allocator that is linked into the program stand aside for a preloaded one, for a trial.
 //
 // No preload is called in its place: the program has the calls bound already. So the functions by which it
-// allocates and frees, which lab/reap/launch/redirect.py has found by their names, begin with a jump to those
-// of the preloaded allocator, or to an adapter where theirs have other arguments. Our constructor makes the
-// jumps before any code of the program runs: all blocks come from the other allocator then. Where the program
-// serves malloc itself, the loader and the libraries before us have some of its blocks already: these are
-// never freed, and copied when they grow.
+// allocates and frees, which lab/reap/launch/linked/redirect.py has found by their names, begin with a jump
+// to those of the preloaded allocator, or to an adapter where theirs have other arguments. Our constructor
+// makes the jumps before any code of the program runs: all blocks come from the other allocator then. Where
+// the program serves malloc itself, the loader and the libraries before us have some of its blocks already:
+// these are never freed, and copied when they grow.
 //
 // Ends the process (125) where the jumps cannot be made, since a trial that tries nothing would look like one
 // without an effect. Does nothing in another program that this one executes.
@@ -28,7 +28,7 @@
 namespace reap::preload {
 namespace {
 
-constexpr char kVariable[] = "REAP_REDIRECT"; // see lab/reap/launch/redirect.py
+constexpr char kVariable[] = "REAP_REDIRECT"; // see lab/reap/launch/linked/redirect.py
 constexpr int kFailed = 125;
 
 struct Target {

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from reap.evidence.analyse import owners
 from reap.evidence.analyse.owners import ALLOCATOR_FILES, Sample
 from reap.evidence.records import Linked
-from reap.launch import linked, redirect
+from reap.launch.linked import recognise, redirect
 from reap.recording.records import Share
 
 _POOLED_BYTES = 64 << 20
@@ -45,14 +45,14 @@ def find(
         )
         for path in sorted({*files, program})
         if path.startswith("/") and not _replaceable(path)
-        for each in linked.find(path, program=path == program)
+        for each in recognise.find(path, program=path == program)
     ]
-    if not found and program and not linked.has_names(program) and not _collects(rows):
+    if not found and program and not recognise.has_names(program) and not _collects(rows):
         unseen = Linked(
-            module=program, allocator=linked.UNKNOWN, how="memory", seen=False, samples=own[program]
+            module=program, allocator=recognise.UNKNOWN, how="memory", seen=False, samples=own[program]
         )
-        if linked.is_static(program):
-            found = [replace(unseen, allocator=linked.in_static(program), how="static")]
+        if recognise.is_static(program):
+            found = [replace(unseen, allocator=recognise.in_static(program), how="static")]
         elif _pools(counted, fresh):
             found = [unseen]
     return sorted(found, key=lambda each: each.seen)

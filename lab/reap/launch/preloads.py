@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 from reap.allocators import library
-from reap.launch import native_files, redirect
+from reap.launch import native_files
+from reap.launch.linked import redirect
 from reap.launch.records import Launch
 
 _LAST_PRELOAD = "REAP_LAST_PRELOAD"

@@ -10,8 +10,9 @@ from reap.allocators import elf
 from reap.allocators.records import MALLOC
 from reap.base.errors import ExitCode, ReapError
 from reap.base.records import Record
-from reap.launch import loader, privileges, redirect, shell_line
-from reap.launch.linked import PRIVATE_NAMES
+from reap.launch import loader, privileges, shell_line
+from reap.launch.linked import redirect
+from reap.launch.linked.recognise import PRIVATE_NAMES
 
 _OTHER_FREES = frozenset(
     {"dallocx", "sdallocx", "rallocx", "xallocx", "je_free", "je_dallocx", "mi_free", "mi_free_size"}
@@ -336,9 +337,8 @@ def _mallocs(image: Path, facts: elf.Elf, aside: redirect.Redirect | None) -> li
         return [f"{said}, and another allocator takes its place by a jump from each of its functions"]
     hidden = sorted({PRIVATE_NAMES[name] for name in facts.defines if name in PRIVATE_NAMES})
     if hidden:
-        return [
-            f"{image.name} has {' and '.join(hidden)} linked in; what it allocates there passes no preload"
-        ]
+        names = " and ".join(hidden)
+        return [f"{image.name} has {names} linked in; what it allocates there passes no preload"]
     if MALLOC in facts.exports:
         return [f"{image.name} brings its own malloc, which a preload cannot replace"]
     if MALLOC in facts.defines and facts.interpreter:

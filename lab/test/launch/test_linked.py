@@ -7,7 +7,7 @@ import pytest
 from building import OUT, compiled
 
 from reap.allocators import catalog, own_functions
-from reap.launch import linked, redirect
+from reap.launch.linked import recognise, redirect
 
 LAB = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def program(text: str, *flags: str) -> str:
 
 
 def found(path: str, *, as_program: bool = True) -> list[tuple[str, str, bool]]:
-    return [(each.name, each.how, each.seen) for each in linked.find(path, program=as_program)]
+    return [(each.name, each.how, each.seen) for each in recognise.find(path, program=as_program)]
 
 
 def test_a_linked_allocator_is_known_by_its_functions_and_stripped_by_what_it_prints():
@@ -63,9 +63,9 @@ def test_what_has_none_has_none(path):
 
 
 def test_names_of_all_functions_are_gone_from_a_stripped_file():
-    assert linked.has_names(program(JEMALLOC))
-    assert not linked.has_names(program(JEMALLOC, "-s"))
-    assert not linked.has_names("/nonexistent")
+    assert recognise.has_names(program(JEMALLOC))
+    assert not recognise.has_names(program(JEMALLOC, "-s"))
+    assert not recognise.has_names("/nonexistent")
 
 
 def test_mimalloc_within_cpython_is_not_what_serves_it():
@@ -92,14 +92,14 @@ def own_functions_of(source: str) -> set[str]:
 
 def test_the_tables_of_names_agree():
     """The recorder, the redirection, the uprobes and this package know the same functions of allocators."""
-    assert set(linked.PRIVATE_NAMES.values()) == set(redirect.FAMILIES)
+    assert set(recognise.PRIVATE_NAMES.values()) == set(redirect.FAMILIES)
     recorded = own_functions_of("preload/record/calls/own_functions.cpp")
     assert len(recorded) > 30
     known = {pattern for family in redirect.FAMILIES.values() for pattern in family}
     for function in recorded:
         assert any(re.fullmatch(pattern, function) for pattern in known), function
-    for name in linked.WITH_PREFIX:
-        assert name in linked.PRIVATE_NAMES, f"native.own_names does not know {name}"
+    for name in recognise.WITH_PREFIX:
+        assert name in recognise.PRIVATE_NAMES, f"native.own_names does not know {name}"
         bare = re.sub(r"^(_rjem|je|sn)_(?=malloc)", "", name)
-        family = redirect.FAMILIES[linked.PRIVATE_NAMES[name]]
+        family = redirect.FAMILIES[recognise.PRIVATE_NAMES[name]]
         assert any(re.fullmatch(pattern, bare) for pattern in family), name

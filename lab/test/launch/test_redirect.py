@@ -11,7 +11,8 @@ from programs import compile_c
 
 from reap.allocators import catalog
 from reap.allocators.records import Allocator
-from reap.launch import native_files, redirect, spawn
+from reap.launch import native_files, spawn
+from reap.launch.linked import redirect
 from reap.launch.program import resolve
 from reap.launch.records import Launch
 

@@ -174,7 +174,7 @@ def origin(facts: Facts) -> list[str]:
 
 
 def by_line(facts: Facts) -> str:
-    """What to change at the line of a pattern, a sentence; empty without one."""
+    """Advice of a pattern, with its line, a sentence; empty without one."""
     return f"At {facts.pattern.location}: {facts.pattern.advice}." if facts.pattern else ""
 
 

@@ -18,7 +18,7 @@ from elftools.elf.elffile import ELFFile
 
 from reap.allocators import elf
 from reap.base.records import Record
-from reap.launch import linked, own_heaps
+from reap.launch.linked import own_heaps, recognise
 
 VARIABLE = "REAP_REDIRECT"
 """Tells the preload what to do: see lab/preload/redirect/redirect.cpp."""
@@ -154,7 +154,7 @@ def find(program: str) -> Redirect | None:
 
 @functools.lru_cache(maxsize=64)
 def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: ARG001 - as a key
-    found = linked.find(program, program=True)
+    found = recognise.find(program, program=True)
     known = [each.name for each in found if each.seen and each.name in FAMILIES]
     if len(found) != 1 or len(known) != 1:
         return None

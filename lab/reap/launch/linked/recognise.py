@@ -68,7 +68,7 @@ def is_static(path: str) -> bool:
 
 
 def in_static(path: str) -> str:
-    """Whose allocator a static program without names has if it has none of its own: go, glibc or `unknown`.
+    """Name of what serves malloc in a static program that brings no allocator: go, glibc or `unknown`.
 
     Reads the file whole.
     """

@@ -55,5 +55,5 @@ def _callers(code: bytes, base: int, targets: Collection[int]) -> list[int]:
 
 
 def _function(begins: Sequence[int], address: int) -> int:
-    """Where the function begins that an address is in."""
+    """Start of the function that an address is in."""
     return begins[max(0, bisect_right(begins, address) - 1)]
