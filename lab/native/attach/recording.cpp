@@ -15,6 +15,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "files/regular.h"
 #include "reap_encode.h"
 #include "trace/checksum.h"
 #include "trace/process.h"
@@ -160,7 +161,7 @@ void AttachedFile::hold(const MappedFile &file) {
         return held.path == file.path && held.build_id == file.build_id;
     });
     if (known || held_.size() == most) return;
-    const int descriptor = ::open(file.opened.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int descriptor = open_regular(file.opened);
     if (descriptor >= 0)
         held_.push_back({file.path, file.build_id, std::make_shared<Descriptor>(descriptor)});
 }

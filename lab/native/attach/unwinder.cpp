@@ -3,6 +3,9 @@
 #include <cstring>
 #include <elfutils/libdwfl.h>
 #include <iterator>
+#include <unistd.h>
+
+#include "files/regular.h"
 
 namespace reap::native {
 namespace {
@@ -116,8 +119,10 @@ void Unwinder::map(const std::vector<MappedFile> &files) {
     const MappedFile *last = nullptr;
     for (const MappedFile &file : files) {
         const bool again = last != nullptr && last->path == file.path && last->bias == file.bias;
-        if (!again)
-            dwfl_report_elf(session_->dwfl, file.path.c_str(), file.opened.c_str(), -1, file.bias, true);
+        const int opened = again ? -1 : open_regular(file.opened);
+        if (opened >= 0 && dwfl_report_elf(session_->dwfl, file.path.c_str(), file.opened.c_str(), opened,
+                                           file.bias, true) == nullptr)
+            ::close(opened);
         last = &file;
     }
     dwfl_report_end(session_->dwfl, nullptr, nullptr);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
-#include <fcntl.h>
 #include <map>
 #include <memory>
 #include <poll.h>
@@ -23,6 +22,7 @@
 #include "attach/python/stacks.h"
 #include "attach/target.h"
 #include "attach/unwinder.h"
+#include "files/regular.h"
 
 namespace reap::native {
 namespace {
@@ -125,9 +125,7 @@ class Watch::Windows {
             std::vector<ProbePlace> places;
             for (const AllocatorFunction &function : functions) {
                 std::unique_ptr<Descriptor> &file = files_[function.opened];
-                if (!file)
-                    file =
-                        std::make_unique<Descriptor>(::open(function.opened.c_str(), O_RDONLY | O_CLOEXEC));
+                if (!file) file = std::make_unique<Descriptor>(open_regular(function.opened));
                 if (file->get() < 0) throw AttachFailure("process", errno);
                 places.push_back({file->get(),
                                   function.offset,

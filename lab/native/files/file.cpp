@@ -2,10 +2,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+
+#include "files/regular.h"
 
 namespace reap::native {
 
@@ -13,13 +14,11 @@ Descriptor::~Descriptor() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-File::File(const std::string &path)
-    : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) { // a pipe would make us wait
-    struct stat status{};
-    if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0)
-        throw std::system_error(errno, std::generic_category(), path);
-    if (!S_ISREG(status.st_mode)) throw BadTrace("it is not a regular file");
-    size_ = static_cast<uint64_t>(status.st_size);
+File::File(const std::string &path) : file_(open_regular(path)) {
+    if (file_.get() < 0 && errno == EINVAL) throw BadTrace("it is not a regular file");
+    if (file_.get() < 0 && errno == ELOOP) throw BadTrace("another user's link leads to it");
+    if (file_.get() < 0) throw std::system_error(errno, std::generic_category(), path);
+    measure();
 }
 
 void File::measure() noexcept {

@@ -1,7 +1,9 @@
 // What Python sees of the files that preloads write.
 #include "module/files.h"
 
+#include <cerrno>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <nanobind/stl/map.h>
@@ -15,6 +17,7 @@
 #include "files/file.h"
 #include "files/litter.h"
 #include "files/price.h"
+#include "files/regular.h"
 #include "files/requests.h"
 #include "files/resident.h"
 #include "module/text.h"
@@ -234,6 +237,16 @@ void bind_files(nb::module_ &m) {
     bind_price(m);
     bind_collections(m);
     bind_drag_samples(m);
+    m.def(
+        "open_regular",
+        [](const nb::bytes &path) {
+            const int opened = open_regular({path.c_str(), path.size()});
+            if (opened < 0) throw std::system_error(errno, std::generic_category());
+            return opened;
+        },
+        "path"_a,
+        "Opens a regular file for reading; returns the descriptor. Another user's link leads to their files "
+        "alone. Raises OSError: ELOOP for such a link, EINVAL for what is no regular file.");
     m.def(
         "named_symbols",
         [](const nb::bytes &table, const nb::bytes &strings, const std::vector<std::string> &names) {

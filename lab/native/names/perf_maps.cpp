@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "files/regular.h"
 #include "names/appender.h"
 #include "trace/block_file.h"
 #include "trace/definitions.h"
@@ -43,15 +43,13 @@ struct Map {
 // The map of a process. `start` is that of the run, in seconds.
 Map open_map(const std::string &folder, uint32_t pid, double start) {
     Map map;
-    const int descriptor =
-        ::open(map_of(folder, pid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int descriptor = open_regular(map_of(folder, pid), Links::Folders);
     if (descriptor < 0) {
         map.refused = errno == ENOENT ? 0 : REAP_REFUSED_FOREIGN;
         return map;
     }
     struct stat found{};
-    const bool ours = ::fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode) &&
-                      (::geteuid() == 0 || found.st_uid == ::geteuid());
+    const bool ours = ::fstat(descriptor, &found) == 0 && (::geteuid() == 0 || found.st_uid == ::geteuid());
     // One that is older is of another process that had the number.
     const bool now = ours && static_cast<double>(found.st_mtim.tv_sec) >= std::floor(start);
     if (!ours) map.refused = REAP_REFUSED_FOREIGN;

@@ -1,8 +1,9 @@
 #include "outside/code.h"
 
 #include <cstring>
-#include <fcntl.h>
 #include <unistd.h>
+
+#include "files/regular.h"
 
 namespace reap::native {
 namespace {
@@ -49,7 +50,7 @@ const std::string &Code::called_before(Symbolizer &symbols, const std::string &p
 
 bool Code::read(const std::string &path, uint64_t offset, unsigned char *out, size_t count) {
     std::unique_ptr<Descriptor> &file = files_[path];
-    if (!file) file = std::make_unique<Descriptor>(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file) file = std::make_unique<Descriptor>(open_regular(path));
     return pread(file->get(), out, count, static_cast<off_t>(offset)) == static_cast<ssize_t>(count);
 }
 

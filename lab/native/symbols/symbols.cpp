@@ -16,6 +16,8 @@
 #include <elfutils/libdwfl.h>
 #include <libiberty/demangle.h>
 
+#include "files/regular.h"
+#include "symbols/debug_files.h"
 #include "symbols/scopes.h"
 #include "symbols/units.h"
 
@@ -47,19 +49,6 @@ const std::string &forbid_network() {
         ::unsetenv(kServers);
     });
     return servers;
-}
-
-// Where elfutils looks for debug files; null: where it does by itself.
-char *debug_path = nullptr;
-
-const Dwfl_Callbacks &callbacks() {
-    static const Dwfl_Callbacks value = {
-        .find_elf = dwfl_build_id_find_elf,
-        .find_debuginfo = dwfl_standard_find_debuginfo,
-        .section_address = dwfl_offline_section_address,
-        .debuginfo_path = &debug_path,
-    };
-    return value;
 }
 
 // The functions of malloc.c that every glibc exports.
@@ -121,15 +110,15 @@ struct Symbolizer::Files {
 
     Dwfl_Module *module(const std::string &path) {
         File &file = open[path];
-        if (!file.tried) report(file, path, -1);
+        if (!file.tried) report(file, path, open_regular(path));
         return file.module;
     }
 
-    // Opens the path, or takes the descriptor where there is one.
+    // Takes the descriptor.
     static void report(File &file, const std::string &path, int descriptor) {
         file.tried = true;
-        file.dwfl = dwfl_begin(&callbacks());
-        if (file.dwfl != nullptr) {
+        file.dwfl = dwfl_begin(&kFindDebugFiles);
+        if (file.dwfl != nullptr && descriptor >= 0) {
             dwfl_report_begin(file.dwfl);
             // Base 0: addresses are then those of the file.
             file.module = dwfl_report_elf(file.dwfl, path.c_str(), path.c_str(), descriptor, 0, false);
@@ -242,6 +231,7 @@ const std::vector<SourceFrame> &Symbolizer::resolve(const std::string &path, uin
 
 std::string Symbolizer::producer(const std::string &path, uint64_t address) {
     Dwfl_Module *file = files_->module(path);
+    load_debug_file(file);
     if (file == nullptr) return {};
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = dwfl_module_addrdie(file, address, &bias);
@@ -256,6 +246,7 @@ std::string Symbolizer::producer(const std::string &path, uint64_t address) {
 std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t address) {
     std::vector<SourceFrame> frames;
     Dwfl_Module *file = files_->module(path);
+    load_debug_file(file);
     if (file == nullptr) return {SourceFrame{}};
 
     Files::File &held = files_->open[path];
@@ -332,13 +323,7 @@ std::string Symbolizer::build_id(const std::string &path) {
                       : std::string();
 }
 
-void Symbolizer::search(const std::vector<std::string> &folders) {
-    static std::string path;
-    if (folders.empty()) return;
-    path = ":.debug:/usr/lib/debug";
-    for (const std::string &folder : folders) path += ':' + folder;
-    debug_path = path.data();
-}
+void Symbolizer::search(const std::vector<std::string> &folders) { search_debug_files(folders); }
 
 bool Symbolizer::opens(const std::string &path) { return files_->module(path) != nullptr; }
 
@@ -351,7 +336,7 @@ bool Symbolizer::adopt(const std::string &name, int descriptor) {
 }
 
 bool Symbolizer::adopt_by_build_id(const std::string &name, const std::string &build_id) {
-    const std::unique_ptr<Dwfl, decltype(&dwfl_end)> dwfl(dwfl_begin(&callbacks()), dwfl_end);
+    const std::unique_ptr<Dwfl, decltype(&dwfl_end)> dwfl(dwfl_begin(&kFindDebugFiles), dwfl_end);
     if (!dwfl || build_id.empty()) return false;
     dwfl_report_begin(dwfl.get());
     // Where it lies does not matter: it is never looked into.

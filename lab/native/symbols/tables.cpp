@@ -2,12 +2,11 @@
 
 #include <cstring>
 #include <elf.h>
-#include <fcntl.h>
 #include <libelf.h>
 #include <memory>
-#include <sys/stat.h>
 
 #include "files/file.h"
+#include "files/regular.h"
 
 namespace reap::native {
 namespace {
@@ -25,9 +24,8 @@ std::string_view bytes_of(Elf_Scn *section) {
 } // namespace
 
 void each_symbol_table(const std::string &path, const std::function<void(const SymbolTable &)> &see) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat status{};
-    if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const Descriptor file(open_regular(path));
+    if (file.get() < 0) return;
     elf_version(EV_CURRENT);
     const std::unique_ptr<Elf, EndsElf> elf(elf_begin(file.get(), ELF_C_READ, nullptr));
     if (!elf || elf64_getehdr(elf.get()) == nullptr) return;

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
-#include <system_error>
 
 #include <dwarf.h>
+
+#include "files/file.h"
+#include "files/regular.h"
 
 namespace reap::native {
 namespace {
@@ -23,9 +25,8 @@ bool has_split_file(Dwarf_Die *unit) {
     if (name == nullptr) name = text(unit, DW_AT_GNU_dwo_name);
     if (name == nullptr) return false;
     const char *folder = text(unit, DW_AT_comp_dir);
-    std::error_code failed;
-    return std::filesystem::is_regular_file(std::filesystem::path(folder != nullptr ? folder : "") / name,
-                                            failed);
+    const auto path = std::filesystem::path(folder != nullptr ? folder : "") / name;
+    return Descriptor(open_regular(path)).get() >= 0;
 }
 
 } // namespace

@@ -13,6 +13,7 @@ from elftools.elf.sections import SymbolTableSection
 from elftools.elf.segments import InterpSegment
 
 from reap import native
+from reap.base.files import opened_regular
 from reap.base.records import Record
 
 MAGIC = b"\x7fELF"
@@ -72,7 +73,7 @@ def read(path: str | Path, interesting: frozenset[str]) -> Elf:
 
     Throws OSError if it cannot be read, and NotElfError.
     """
-    with Path(path).open("rb") as file:
+    with opened_regular(path) as file:
         start = file.read(4)
         if not start:
             raise NotElfError("is empty")
@@ -178,7 +179,7 @@ def symbol_tables(parsed: ELFFile, *, dynamic: bool = False) -> Iterator[SymbolT
 
 def is_go(path: str | Path) -> bool:
     """Whether it is a Go program, by the names of its sections alone. Throws OSError and NotElfError."""
-    with Path(path).open("rb") as file:
+    with opened_regular(path) as file:
         try:
             elf = ELFFile(file)
             return any(elf.get_section_by_name(name) is not None for name in _OF_GO)
@@ -191,7 +192,7 @@ def build_id(path: str | Path) -> str:
 
     Throws OSError and NotElfError.
     """
-    with Path(path).open("rb") as file:
+    with opened_regular(path) as file:
         try:
             section: Any = ELFFile(file).get_section_by_name(".note.gnu.build-id")
             return "" if section is None else next((str(note.n_desc) for note in section.iter_notes()), "")

@@ -13,6 +13,7 @@ import msgspec
 
 from reap.allocators import settings
 from reap.allocators.records import DEFAULT, Allocator
+from reap.base.files import beginning
 from reap.base.records import Record
 
 Objective = Literal["cpu", "tail", "memory", "settled", "mean"]
@@ -164,7 +165,4 @@ def _tunables(loader: str) -> frozenset[str]:
 
 @cache
 def _bytes(library: str) -> bytes:
-    try:
-        return Path(library).read_bytes()
-    except OSError:
-        return b""
+    return beginning(library, 1 << 30)

@@ -9,6 +9,7 @@ from elftools.elf.elffile import ELFFile
 
 from reap import native
 from reap.allocators import elf
+from reap.base.files import opened_regular
 from reap.base.records import Record
 
 _SAYS = {"jemalloc": b"<jemalloc>: ", "mimalloc": b"mimalloc: "}
@@ -49,7 +50,7 @@ def read(path: str) -> OwnFunctions:
 
 @functools.lru_cache(maxsize=1024)
 def _read(path: str, changed: int, size: int) -> OwnFunctions:  # noqa: ARG001 - a file that changed is another
-    with Path(path).open("rb") as file:
+    with opened_regular(path) as file:
         try:
             return _of_file(file)
         except elf.TABLE_ERRORS as error:

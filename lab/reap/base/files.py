@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, BinaryIO, TypeVar
 
 import msgspec
 
@@ -79,6 +79,16 @@ def written_safely(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
         raise _cannot_write(path, error) from error
 
 
+def opened_regular(path: Path | str) -> BinaryIO:
+    """Open a file that a measured program, or its user, names. Throws OSError for all but a regular file.
+
+    A link of another user is followed to files of that user alone: root must not read others for them.
+    """
+    from reap import native  # not for `reap --help`
+
+    return open(native.open_regular(os.fsencode(path)), "rb")  # noqa: PTH123 - a descriptor
+
+
 def cache_folder() -> Path:
     """Folder for what Reap can make again: $XDG_CACHE_HOME/reap, or ~/.cache/reap. It may not exist."""
     given = os.environ.get("XDG_CACHE_HOME", "")
@@ -104,12 +114,10 @@ def folder_for_programs(prefix: str) -> Iterator[Path]:
         yield folder
 
 
-def beginning(path: Path, count: int) -> bytes:
+def beginning(path: Path | str, count: int = 64 << 20) -> bytes:
     """So many first bytes of a regular file; none of one that cannot be read, or of a pipe: it would wait."""
-    if not path.is_file():
-        return b""
     try:
-        with path.open("rb") as stream:
+        with opened_regular(path) as stream:
             return stream.read(count)
     except OSError:
         return b""

@@ -16,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from reap.base.files import beginning
 from reap.launch.records import Launch
 
 Kind = Literal["cpython", "go", "jvm", "v8"]
@@ -64,7 +65,7 @@ class Listening:
 
     def said(self) -> list[bytes]:
         """Contents of the files that it wrote: text of Go, the JVM and V8, numbers of CPython."""
-        return [path.read_bytes() for path in sorted(self._folder.iterdir())]
+        return [beginning(path) for path in sorted(self._folder.iterdir())]
 
     def _python(self, launch: Launch) -> Launch:
         sink = self._folder / "collections"

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from reap.allocators.records import FUNCTIONS
+from reap.base.files import beginning
 
 VARIABLE = "REAP_PROBE"
 """By which the probe finds its file."""
@@ -12,7 +13,7 @@ _FIELDS = 2 + len(FUNCTIONS)
 
 def read(path: str | Path) -> dict[str, dict[str, str]]:
     """By executable, in the order in which they started; of several processes of one, the first."""
-    fields = Path(path).read_bytes().decode(errors="replace").split("\0")[:-1]
+    fields = beginning(path).decode(errors="replace").split("\0")[:-1]
     heap: dict[str, dict[str, str]] = {}
     for at in range(0, len(fields) - _FIELDS + 1, _FIELDS):
         _pid, executable, *files = fields[at : at + _FIELDS]

@@ -1,10 +1,11 @@
 """The source of a recorded program, as far as it is on this machine, and profiles of other tools."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from reap.base.errors import ReapError
-from reap.base.files import beginning
+from reap.base.files import beginning, opened_regular
 from reap.recording.analyse.calls import Calls
 from reap.show.analyse import pprof
 
@@ -25,12 +26,13 @@ def source_of(recorded_at: float) -> Callable[[str], list[str]]:
 def lines(path: Path, recorded_at: float) -> list[str]:
     """The lines of a file; empty where it is no source file, cannot be read, or is newer."""
     try:
-        if path.suffix.lower() not in SUFFIXES or not path.is_absolute() or not path.is_file():
+        if path.suffix.lower() not in SUFFIXES or not path.is_absolute():
             return []
-        known = path.stat()
-        if known.st_size > MOST_BYTES or known.st_mtime > recorded_at:
-            return []
-        return path.read_text(encoding="utf-8", errors="replace").expandtabs(4).splitlines()
+        with opened_regular(path) as file:
+            known = os.fstat(file.fileno())
+            if known.st_size > MOST_BYTES or known.st_mtime > recorded_at:
+                return []
+            return file.read(MOST_BYTES).decode(errors="replace").expandtabs(4).splitlines()
     except (OSError, ValueError):  # a name with a zero byte is a ValueError
         return []
 

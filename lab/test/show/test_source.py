@@ -4,6 +4,7 @@ import os
 import re
 import time
 
+import pytest
 from programs import reap
 from recorded import TARGETS, recorded, target
 from samples import HOSTILE, report_of
@@ -87,3 +88,15 @@ def test_hostile_source_is_only_text():
     page = render(report_of(Answer(title="x", command=["x"], parts=[SourcePart(source=[held])])))
     assert HOSTILE not in page
     assert "\x1b" not in page
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes another user's link")
+def test_another_users_link_shows_no_file_of_roots(tmp_path):
+    """DWARF names the source, and its user may have made that name a link."""
+    now = time.time() + 60
+    (tmp_path / "secret").write_text("root:secret\n" * 9)
+    link = tmp_path / "a.c"
+    link.symlink_to(tmp_path / "secret")
+    assert source_of(now)(str(link))
+    os.lchown(link, 65534, 65534)
+    assert source_of(now)(str(link)) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import beginning
 from reap.launch import spawn
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
@@ -97,7 +98,7 @@ def complaints(folder: Path) -> list[str]:
     """Messages of Valgrind and the engine, a line each; most runs have none."""
     said: list[str] = []
     for path in sorted(path for path in folder.glob(_LOGS) if not path.is_symlink()):
-        for line in path.read_text(errors="replace").splitlines():
+        for line in beginning(path).decode(errors="replace").splitlines():
             words = line.partition("== ")[2].strip() if line.startswith("==") else line.strip()
             if words.startswith(_GENERAL):
                 break

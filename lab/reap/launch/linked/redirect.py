@@ -17,6 +17,7 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 from reap.allocators import elf
+from reap.base.files import opened_regular
 from reap.base.records import Record
 from reap.launch.linked import own_heaps, recognise
 
@@ -159,7 +160,7 @@ def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: AR
     if len(found) != 1 or len(known) != 1:
         return None
     (allocator,) = known
-    with Path(program).open("rb") as file:
+    with opened_regular(program) as file:
         table = [symbol for each in elf.symbol_tables(ELFFile(file)) for symbol in each.defined()]
     names = {name for name, _, _ in table}
     patterns = FAMILIES[allocator]

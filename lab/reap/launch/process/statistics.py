@@ -6,6 +6,7 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 from reap.allocators import elf, own_functions
+from reap.base.files import opened_regular
 from reap.base.records import Record
 
 _FUNCTIONS = {
@@ -37,7 +38,7 @@ def find(path: str | Path) -> list[Statistics]:
     """
     printed = set(own_functions.read(str(path)).printed)
     try:
-        with Path(path).open("rb") as file:
+        with opened_regular(path) as file:
             named = _named(ELFFile(file), printed)
     except (OSError, *elf.TABLE_ERRORS):
         return []

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import beginning
 from reap.launch import spawn
 from reap.launch.litter import run as littering
 from reap.launch.litter.records import Litter, Littered
@@ -104,7 +105,7 @@ def _under(launch: Launch, folder: str, options: Sequence[str]) -> Launch:
 
 def _counted(folder: str) -> list[Misses]:
     """Counts of each process."""
-    texts = [path.read_text(errors="replace") for path in Path(folder).glob("out.*")]
+    texts = [beginning(path).decode(errors="replace") for path in Path(folder).glob("out.*")]
     return [each for each in map(parse, texts) if each is not None]
 
 

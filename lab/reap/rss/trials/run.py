@@ -15,6 +15,7 @@ from reap.allocators.remedies import table as remedies
 from reap.allocators.remedies.table import KnownRemedy
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import opened_regular
 from reap.compare import run as comparing
 from reap.compare.serving import ServerStarter
 from reap.experiment import arms
@@ -251,7 +252,7 @@ def _arm(
 def _written(file: str) -> list[str]:
     """The variables of jemalloc that stand in the file as constants; none where it cannot be read."""
     try:
-        with Path(file).open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as constants:
+        with opened_regular(file) as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as constants:
             return sorted({name.decode() for name in _VARIABLE.findall(constants)})
     except (OSError, ValueError):
         return []

@@ -7,6 +7,7 @@ import click
 
 from reap.allocators.records import Allocator
 from reap.base import units
+from reap.base.files import opened_regular
 from reap.commandline import experiments
 from reap.commandline.progress import Bar
 from reap.experiment.folder import Folder
@@ -88,6 +89,6 @@ def _run(folder: Folder) -> Trials:
 
 
 def _chunks(file: str) -> Iterator[bytes]:
-    with Path(file).open("rb") as opened:
+    with opened_regular(file) as opened:
         while chunk := opened.read(_CHUNK):
             yield chunk

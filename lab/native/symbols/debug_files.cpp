@@ -1,0 +1,128 @@
+#include "symbols/debug_files.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <gelf.h>
+#include <libelf.h>
+#include <memory>
+#include <unistd.h>
+
+#include <elfutils/libdwelf.h>
+
+#include "files/file.h"
+#include "files/regular.h"
+
+namespace reap::native {
+namespace {
+
+// Absolute folders, and how elfutils takes them; null: its own default.
+std::vector<std::string> &folders() {
+    static std::vector<std::string> value = {"/usr/lib/debug"};
+    return value;
+}
+std::string searched;
+char *debug_path = nullptr;
+
+constexpr std::array<uint32_t, 256> crc_table() {
+    std::array<uint32_t, 256> table{};
+    for (uint32_t byte = 0; byte < table.size(); ++byte) {
+        uint32_t value = byte;
+        for (int bit = 0; bit < 8; ++bit) value = (value & 1) != 0 ? value >> 1 ^ 0xedb88320 : value >> 1;
+        table[byte] = value;
+    }
+    return table;
+}
+
+// That of a whole file, as a .gnu_debuglink has it.
+uint32_t crc_of(int file) {
+    static constexpr std::array<uint32_t, 256> table = crc_table();
+    std::vector<unsigned char> buffer(1 << 16);
+    uint32_t value = ~uint32_t{0};
+    off_t at = 0;
+    for (ssize_t got = 0; (got = ::pread(file, buffer.data(), buffer.size(), at)) > 0; at += got) {
+        for (ssize_t i = 0; i < got; ++i)
+            value = table[(value ^ buffer[static_cast<size_t>(i)]) & 255] ^ value >> 8;
+    }
+    return ~value;
+}
+
+std::string build_id_of(int file) {
+    elf_version(EV_CURRENT);
+    const std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(file, ELF_C_READ, nullptr), elf_end);
+    const void *bits = nullptr;
+    const ssize_t length = elf ? dwelf_elf_gnu_build_id(elf.get(), &bits) : 0;
+    return length > 0 ? std::string(static_cast<const char *>(bits), static_cast<size_t>(length)) : "";
+}
+
+std::vector<std::string> candidates(const std::string &file, const char *link) {
+    const std::string base = file.substr(file.rfind('/') + 1);
+    const std::string folder = file.substr(0, file.size() - base.size());
+    const std::string name = link != nullptr ? link : base + ".debug";
+    if (name.starts_with('/')) return {name};
+    std::vector<std::string> found = {folder + name, folder + ".debug/" + name};
+    for (const std::string &root : folders()) {
+        for (const std::string &below : {folder, std::string("/")})
+            found.push_back(std::string(root).append(below).append(name));
+    }
+    return found;
+}
+
+char no_shared_file; // its address stands for that in a module's own data
+
+int find(Dwfl_Module *module, void **own, const char * /*module_name*/, Dwarf_Addr /*base*/, const char *file,
+         const char *link, GElf_Word crc, char **found) {
+    const int by_id = dwfl_build_id_find_debuginfo(module, nullptr, nullptr, 0, nullptr, nullptr, 0, found);
+    if (by_id >= 0 || file == nullptr) return by_id;
+    const unsigned char *bits = nullptr;
+    GElf_Addr address = 0;
+    const int length = dwfl_module_build_id(module, &bits, &address);
+    const std::string id(reinterpret_cast<const char *>(bits), length > 0 ? static_cast<size_t>(length) : 0);
+    for (const std::string &name : candidates(file, link)) {
+        const int opened = open_regular(name);
+        if (opened < 0) continue;
+        // What several programs share (.gnu_debugaltlink) has no CRC, and a build id of its own.
+        const bool shared = link != nullptr && crc == 0;
+        if (shared || (id.empty() ? crc == 0 || crc_of(opened) == crc : build_id_of(opened) == id)) {
+            *found = ::strdup(name.c_str());
+            return opened;
+        }
+        ::close(opened);
+    }
+    if (link != nullptr && crc == 0) *own = &no_shared_file;
+    errno = 0; // it was looked for
+    return -1;
+}
+
+} // namespace
+
+const Dwfl_Callbacks kFindDebugFiles = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = find,
+    .section_address = dwfl_offline_section_address,
+    .debuginfo_path = &debug_path,
+};
+
+void load_debug_file(Dwfl_Module *module) {
+    Dwarf_Addr bias = 0;
+    Dwarf *const loaded = module != nullptr ? dwfl_module_getdwarf(module, &bias) : nullptr;
+    void **own = nullptr;
+    if (loaded == nullptr ||
+        dwfl_module_info(module, &own, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == nullptr)
+        return;
+    // References then lead into the file itself, to entries of other names.
+    if (*own == &no_shared_file) dwarf_setalt(loaded, loaded);
+}
+
+void search_debug_files(const std::vector<std::string> &more) {
+    if (more.empty()) return;
+    folders() = {"/usr/lib/debug"};
+    folders().insert(folders().end(), more.begin(), more.end());
+    searched = ":.debug";
+    for (const std::string &folder : folders()) searched += ':' + folder;
+    debug_path = searched.data();
+}
+
+} // namespace reap::native

@@ -1,0 +1,23 @@
+// Finding the file of debug information that a program names. elfutils opens whatever has the name, and would
+// wait for the writer of a pipe.
+#pragma once
+
+#include <elfutils/libdwfl.h>
+
+#include <string>
+#include <vector>
+
+namespace reap::native {
+
+// Folders to search beside a file's own, its .debug and /usr/lib/debug.
+void search_debug_files(const std::vector<std::string> &folders);
+
+// What dwfl_standard_find_debuginfo does, through `open_regular`: by build id, else by the name in
+// .gnu_debuglink or .gnu_debugaltlink. Without a build id a debug file must have the program's CRC.
+extern const Dwfl_Callbacks kFindDebugFiles;
+
+// Loads a module's debug information. To be called before any of it is read: libdw opens a .gnu_debugaltlink
+// that was not found by itself, whatever it is.
+void load_debug_file(Dwfl_Module *module);
+
+} // namespace reap::native

@@ -1,0 +1,66 @@
+"""Files of debug information are opened only if they are files: whoever owns a program names them."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from programs import compile_c, reap
+
+PROGRAM = """
+#include <stdlib.h>
+__attribute__((noinline)) void *taken(int size) { void *volatile block = malloc(size); return block; }
+int main(void) { for (int i = 0; i < 1000; ++i) free(taken(i)); }
+"""
+
+
+def linked(folder: Path, how: str) -> Path:
+    """A program that names `shared` or `program.debug` in the folder, which is there."""
+    path = folder / "program"
+    path.write_bytes(Path(compile_c("reap_test_debug_files", PROGRAM, ["-O1", "-g"])).read_bytes())
+    path.chmod(0o755)
+    if how == "altlink":
+        # dwz finds something to share in two programs that are the same.
+        (folder / "other").write_bytes(path.read_bytes())
+        words = ["dwz", "-m", "shared", "-M", folder / "shared", "program", "other"]
+        subprocess.run(words, cwd=folder, check=True, capture_output=True)
+        return folder / "shared"
+    subprocess.run(["objcopy", "--only-keep-debug", path, folder / "program.debug"], check=True)
+    link = f"--add-gnu-debuglink={folder / 'program.debug'}"
+    subprocess.run(["objcopy", "--strip-all", link, path], check=True)
+    return folder / "program.debug"
+
+
+@pytest.mark.parametrize("how", ["debuglink", "altlink"])
+def test_a_debug_file_is_found_and_a_pipe_of_its_name_is_not_waited_for(tmp_path, how):
+    named = linked(tmp_path, how)
+    done = reap("record", "-d", "full", "-o", "a.reap", "--", "./program", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "taken" in reap("show", "a.reap", cwd=tmp_path).stdout
+    named.unlink()
+    os.mkfifo(named)
+    # Names are kept at the end of a recording.
+    done = reap("record", "-d", "full", "-o", "b.reap", "--", "./program", cwd=tmp_path, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert reap("show", "--resolve", "b.reap", cwd=tmp_path, timeout=60).returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes another user's link")
+def test_another_users_link_leads_to_no_debug_file(tmp_path):
+    named = linked(tmp_path, "debuglink")
+    named.rename(tmp_path / "elsewhere")
+    named.symlink_to("elsewhere")
+    os.lchown(named, 65534, 65534)
+    reap("record", "-d", "full", "-o", "a.reap", "--", "./program", cwd=tmp_path)
+    assert "taken" not in reap("show", "a.reap", cwd=tmp_path).stdout
+
+
+def test_a_debug_file_of_another_build_is_not_taken(tmp_path):
+    """The program has no build id: the debug file is told by its checksum."""
+    named = linked(tmp_path, "debuglink")
+    subprocess.run(["objcopy", "--remove-section=.note.gnu.build-id", tmp_path / "program"], check=True)
+    reap("record", "-d", "full", "-o", "a.reap", "--", "./program", cwd=tmp_path)
+    assert "taken" in reap("show", "a.reap", cwd=tmp_path).stdout
+    named.write_bytes(named.read_bytes() + b" ")
+    reap("record", "-d", "full", "-o", "b.reap", "--", "./program", cwd=tmp_path)
+    assert "taken" not in reap("show", "b.reap", cwd=tmp_path).stdout
