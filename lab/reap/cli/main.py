@@ -107,7 +107,9 @@ class Verbs(click.Group):
         name, command, rest = super().resolve_command(ctx, args)
         given = ctx.default_map
         if name and command and given and (table := given.get(name)):
-            ctx.default_map = {**given, name: config.defaults(name, command, table)}
+            taken = config.defaults(name, command, table)
+            ctx.default_map = {**given, name: taken}
+            config.say_commands(name, command, taken, rest)
         return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

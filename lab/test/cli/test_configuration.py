@@ -63,6 +63,69 @@ def test_a_file_of_another_user_is_ignored(tmp_path):
     assert "belongs to another user and is ignored" in done.stderr
 
 
+def made_by_others(folder: Path, how: str) -> str:
+    """Leaves a reap.toml that somebody else may have written; says what the note says of it."""
+    file = folder / "reap.toml"
+    if how in ("pipe", "device"):
+        os.mkfifo(file) if how == "pipe" else file.symlink_to("/dev/zero")
+        return "is no regular file"
+    file.write_text("[check]\nmax-peak = 1\n")
+    if how == "shared file":
+        file.chmod(0o666)
+        return "may be written by other users"
+    if how == "group":
+        file.chmod(0o660)
+        os.chown(file, 0, 12)
+        return "may be written by other users"
+    if how == "shared folder":
+        folder.chmod(0o1777)
+        return "is in a folder that other users may write"
+    if how == "link":
+        file.rename(folder / "roots.toml")
+        file.symlink_to("roots.toml")
+        os.lchown(file, 65534, 65534)
+        return "is another user's link"
+    os.chown(folder, 65534, 65534)
+    return "is in another user's folder"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize(
+    "how", ["pipe", "device", "shared file", "group", "shared folder", "link", "others' folder"]
+)
+def test_a_file_that_others_may_have_written_is_ignored(tmp_path, how):
+    said = made_by_others(tmp_path, how)
+    done = reap("check", "--max-allocations", "1G", "--", BUSY, cwd=tmp_path, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert f"note: reap.toml {said} and is ignored; --config reap.toml takes it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("a = " + "[" * 100_000, "it is nested too deeply"), ("#" * (2 << 20), "it has more than 1 MiB")],
+    ids=["deep", "large"],
+)
+def test_a_file_that_takes_too_much_is_refused(tmp_path, text, said):
+    (tmp_path / "reap.toml").write_text(text)
+    done = reap("doctor", cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE
+    assert f"reap.toml is not understood: {said}" in done.stderr
+
+
+def test_a_pipe_that_is_named_is_read(tmp_path):
+    os.mkfifo(tmp_path / "o.toml")
+    with subprocess.Popen(["sh", "-c", f"echo '[chek]' > {tmp_path / 'o.toml'}"]):
+        done = reap("--config", "o.toml", "doctor", cwd=tmp_path)
+    assert "did you mean check?" in done.stderr
+
+
+def test_commands_of_the_file_are_named_before_they_run(tmp_path):
+    (tmp_path / "reap.toml").write_text('[compare]\nprepare = "true; \\u001b[31m"\n')
+    said = "note: reap.toml gives reap compare --prepare 'true; \\x1b[31m'\n"
+    assert said in reap("compare", "--", "no-such-program", cwd=tmp_path).stderr
+    assert said not in reap("compare", "--prepare", "true", "--", "no-such-program", cwd=tmp_path).stderr
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
     [("reap che", "check"), ("reap check --max-p", "--max-peak"), ("reap record -d f", "full")],
