@@ -8,6 +8,7 @@ import errno
 import hashlib
 import itertools
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import msgspec
 
 from reap.base.errors import ReapError
 from reap.base.records import decode
+from reap.base.text import printable
 
 Kind = TypeVar("Kind")
 
@@ -39,9 +41,8 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
 
     The bytes go to a neighbour first and take their name when they are on the disk, so that a reader
     never meets half a file and a failure leaves nothing behind. An existing file is replaced only with
-    `force`, a link's by what it leads to; what is no regular file (a device, a pipe) is written to as it
-    stands. `-` is standard output.
-    Raises ReapError where the file exists, cannot be written or the disk is full.
+    `force`; what is no regular file (a device, a pipe) is written to as it stands. `-` is standard output.
+    Raises ReapError where the file exists, is a link, cannot be written or the disk is full.
     """
     target = Path(path)
     try:
@@ -52,8 +53,9 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
             return target
         if target.is_dir():
             raise ReapError(f"{target} is a folder, not a file", "Name a file inside it.")
+        refuse_link(target)
         if target.exists() and not target.is_file():
-            target.write_bytes(data)
+            _write_into(target, data)
             return target
         if not force and os.path.lexists(target):
             raise _exists(target)
@@ -64,6 +66,16 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
     return target
 
 
+def refuse_link(path: Path) -> None:
+    """Throws ReapError for a link, which leads to a file that nobody named; not for /dev/stdout."""
+    if path.is_symlink() and not _of_system(path):
+        target = printable(str(path.readlink()))
+        raise ReapError(
+            f"{path} is a link to {target}, and results are not written through links",
+            "name the file that it leads to, or remove the link",
+        )
+
+
 @contextlib.contextmanager
 def written_safely(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
     """A file to write piece by piece, which takes its name when all of it is there. Else as `write_safely`.
@@ -71,6 +83,7 @@ def written_safely(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
     For regular files only, which readers of such formats require.
     """
     try:
+        refuse_link(path)
         if not force and os.path.lexists(path):
             raise _exists(path)
         with _replaced(path.resolve() if path.is_symlink() else path, force=force) as stream:
@@ -160,6 +173,8 @@ def _make_runs() -> None:
         raise ReapError(f"{RUNS.absolute()} cannot be created: {error.strerror}", elsewhere(error)) from error
     if not RUNS.is_dir():
         raise ReapError(f"{RUNS.absolute()} is not a folder", "move it away, or name a place with -o")
+    if RUNS.lstat().st_uid not in (0, os.geteuid()):
+        raise ReapError(f"{RUNS.absolute()} belongs to another user", "name a place of yours with -o")
 
 
 def native_name(path: Path | str) -> str:
@@ -189,6 +204,21 @@ def read_back(path: Path, kind: type[Kind], hint: str) -> Kind | None:
         raise ReapError(f"{path} cannot be read: {error.strerror}", "check its permissions") from error
     except msgspec.DecodeError as error:
         raise ReapError(f"{path} is damaged: {error}", hint) from error
+
+
+def _of_system(path: Path) -> bool:
+    """Whether it is as /dev/stdout or /proc/self/fd/1."""
+    folder = os.path.realpath(path.parent)
+    return folder == "/dev" or folder.startswith("/proc/")
+
+
+def _write_into(target: Path, data: bytes) -> None:
+    """Write to what is no regular file, nor has become one or a link to one."""
+    follow = 0 if _of_system(target) else os.O_NOFOLLOW
+    with open(os.open(target, os.O_WRONLY | follow), "wb") as stream:  # noqa: PTH123 - a descriptor
+        if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise _exists(target)
+        stream.write(data)
 
 
 def _replace(target: Path, data: bytes, *, force: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import STANDARD_OUTPUT
+from reap.base.files import STANDARD_OUTPUT, refuse_link
 from reap.base.records import Record
 from reap.commandline.stdin import with_input
 from reap.launch.records import Launch, Outcome
@@ -28,6 +28,7 @@ def refuse_existing(*paths: Path | None, force: bool, made: Path | None = None) 
     for path in paths:
         if path is None or path == STANDARD_OUTPUT:
             continue
+        refuse_link(path)
         if not force and os.path.lexists(path):
             raise ReapError(f"{path} exists already", "give another name, or --force", ExitCode.INTERNAL)
         if made is not None and path.absolute().parent == made.absolute():

@@ -5,7 +5,6 @@ import csv
 import functools
 import os
 import shlex
-import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
@@ -13,6 +12,7 @@ from typing import TextIO
 import msgspec
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import refuse_link
 from reap.base.text import signal_name
 from reap.launch import spawn
 from reap.launch.process import smaps
@@ -56,12 +56,13 @@ def rows(path: Path, *, force: bool) -> Iterator[TextIO]:
 
     Throws ReapError if it exists already.
     """
-    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)
-    new = not os.path.lexists(path)
+    refuse_link(path)
     try:
+        if force and path.is_file():
+            path.unlink()  # what is appended to cannot be written beside
+        new = not os.path.lexists(path)
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if new or not force else 0)
         descriptor = os.open(path, flags, 0o600)
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.fchmod(descriptor, 0o600)  # one that was there may have been anybody's to read
         empty = os.write(descriptor, (",".join(HEADINGS) + "\r\n").encode())
     except FileExistsError:
         raise ReapError(f"{path} exists already", "give another name, or --force") from None

@@ -51,7 +51,7 @@ def test_force_replaces_it_and_makes_it_private(tmp_path: Path) -> None:
 def test_a_link_to_nothing_is_a_name_that_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ReapError, match="exists already"):
+    with pytest.raises(ReapError, match="is a link"):
         write_safely(path, b"other")
 
 
@@ -112,13 +112,38 @@ def test_a_device_is_written_to() -> None:
     assert not Path("/dev/null").is_file()
 
 
-def test_force_leaves_a_link_and_replaces_what_it_leads_to(tmp_path: Path) -> None:
+@pytest.mark.parametrize("leads_to", ["place", "none", "/dev/null"])
+def test_no_result_is_written_through_a_link(tmp_path: Path, leads_to: str) -> None:
     link, place = tmp_path / "link", tmp_path / "place"
     place.write_bytes(b"old")
-    link.symlink_to(place)
-    write_safely(link, b"new", force=True)
+    link.symlink_to(leads_to)
+    with pytest.raises(ReapError, match=f"is a link to {leads_to}"):
+        write_safely(link, b"new", force=True)
+    with pytest.raises(ReapError, match="is a link"), files.written_safely(link, force=True):
+        pass
     assert link.is_symlink()
-    assert place.read_bytes() == b"new"
+    assert place.read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1", "/dev/fd/1"])
+def test_a_link_of_the_system_is_written_to(tmp_path: Path, name: str) -> None:
+    words = ["-c", f"from reap.base.files import write_safely as w; w({name!r}, b'new', force=True)"]
+    with (tmp_path / "out").open("wb") as out:
+        subprocess.run([sys.executable, *words], stdout=out, check=True)
+    assert (tmp_path / "out").read_bytes() == b"new"
+    assert subprocess.run([sys.executable, *words], capture_output=True, check=True).stdout == b"new"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives links away")
+def test_another_users_folder_of_runs_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "theirs").mkdir()
+    Path("reap-runs").symlink_to("theirs")
+    assert files.unused("a").parent == Path("reap-runs")
+    os.lchown("reap-runs", 65534, 65534)
+    with pytest.raises(ReapError, match="belongs to another user"):
+        files.unused("a")
 
 
 def test_the_full_device_is_a_full_disk() -> None:

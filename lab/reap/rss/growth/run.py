@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from reap.base.errors import ReapError
+from reap.base.files import refuse_link
 from reap.rss import run as residence
 from reap.rss.growth.records import GROUPS, Snapshot
 
@@ -24,6 +25,7 @@ def rows(path: Path, *, resume: bool, force: bool) -> Iterator[TextIO]:
         with residence.rows(path, force=force) as file:
             yield file
         return
+    refuse_link(path)
     try:
         _drop_torn_line(path)
         with path.open("a", newline="") as file:
