@@ -10,6 +10,7 @@ from reap.answer.records import FIELDS, SCHEMA, VERSION, Answer, Report
 from reap.base.errors import ReapError
 from reap.base.files import write_safely
 from reap.base.records import Record, decode
+from reap.base.text import plain_json
 from reap.launch.records import Machine
 
 
@@ -41,7 +42,9 @@ class _Answer(Record):
 def compact(report: Report) -> bytes:
     """The report as JSON in UTF-8, on one line. Each part has its fields among those of its answer."""
     fields = msgspec.structs.asdict(report)
-    return msgspec.json.encode({**fields, "answers": [_flat(answer) for answer in report.answers]})
+    return plain_json(
+        msgspec.json.encode({**fields, "answers": [_flat(answer) for answer in report.answers]})
+    )
 
 
 def encode(report: Report) -> bytes:

@@ -1,5 +1,6 @@
 """Text from a measured program, made harmless for a terminal, and small drawings made of characters."""
 
+import re
 import shlex
 import signal
 import unicodedata
@@ -7,6 +8,9 @@ from collections.abc import Iterable, Sequence
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
+_OBEYED = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
+"""Control characters of eight bits, and those that turn the reading direction."""
+_OWN_LINES = re.compile(r"\n(?=  )(?!\s*(?:::|##\[))")
 
 
 def printable(text: str) -> str:
@@ -16,6 +20,29 @@ def printable(text: str) -> str:
     reading direction.
     """
     return "".join(_escape(c) if _is_control(c) else c for c in text)
+
+
+def message(text: str) -> str:
+    """A message as `printable`; a new line stays where it is one of ours, which are indented.
+
+    Not before what a runner of GitHub Actions takes for its command, indented or not.
+    """
+    return "\n".join(map(printable, _OWN_LINES.split(text)))
+
+
+def plain_json(data: bytes) -> bytes:
+    """JSON with escapes for all that a terminal obeys; encoders escape the ASCII ones alone."""
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode()).encode()
+
+
+def cell(text: str) -> str:
+    """The text as a cell of a table that a spreadsheet does not take for a formula."""
+    return printable(f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text)
+
+
+def file_name(text: str) -> str:
+    """The text as a file's name without control characters."""
+    return "".join("_" if _is_control(c) else c for c in text)
 
 
 def _is_control(character: str) -> bool:
@@ -86,8 +113,19 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def command_line(words: list[str]) -> str:
-    """A command as it would be typed."""
-    return printable(shlex.join(words))
+    r"""A command as it would be typed, words with control characters as $'\x1b'."""
+    return " ".join(_quoted(word) if any(map(_is_control, word)) else shlex.quote(word) for word in words)
+
+
+def _quoted(word: str) -> str:
+    plain = word.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + "".join(map(_bytes_of, plain)) + "'"
+
+
+def _bytes_of(character: str) -> str:
+    if not _is_control(character):
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in character.encode(errors="surrogateescape"))
 
 
 def signal_name(number: int) -> str:

@@ -9,6 +9,7 @@ import click
 
 from reap.base import redact
 from reap.base.errors import ExitCode, ReapError
+from reap.base.text import message
 from reap.commandline import outputs
 from reap.commandline.size import SECONDS
 
@@ -146,7 +147,7 @@ def _checked(asked: "Asked", path: Path, stdin: str) -> int:
             asked.accept,
             runs=asked.runs,
             enough=lambda so_far: not asked.update and judge.settled(asked.limits, so_far),
-            say=lambda text: click.echo(f"reap: {text}", err=True),
+            say=lambda text: click.echo(f"reap: {message(text)}", err=True),
         )
     except LostError as error:
         runs, outcome, lost = [], error.outcome, error.what
@@ -154,7 +155,7 @@ def _checked(asked: "Asked", path: Path, stdin: str) -> int:
     if outcome.timed_out:
         reporting.say_hang(_launch(asked, found.command, found.path, stdin), "record")
     for said in told(outcome, asked.output):
-        click.echo(f"note: {said}", err=True)
+        click.echo(f"note: {message(said)}", err=True)
     result = _result(asked, found.command, runs, outcome, status, lost)
     _write(asked, result, path)
     _tell(asked, result)

@@ -8,6 +8,8 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from reap.base.text import message
+
 _PATIENCE = 1.0
 """Seconds without a bar."""
 
@@ -43,7 +45,7 @@ class Bar:
 
     def say(self, text: str) -> None:
         """A line on standard error, above the bar."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(message(text), markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         return self

@@ -1,7 +1,6 @@
 """Reports of commands: files that may be written, and lines on them and on the end of a program."""
 
 import os
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import click
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT, refuse_link
 from reap.base.records import Record
+from reap.base.text import command_line, file_name, plain_json, printable, signal_name
 from reap.commandline.stdin import with_input
 from reap.launch.records import Launch, Outcome
 
@@ -97,15 +97,14 @@ def write_plain(
 
     head = msgspec.structs.asdict(head_of(schema, VERSIONS[schema] if version is None else version))
     own = msgspec.structs.asdict(fields) if isinstance(fields, Record) else fields
-    data = msgspec.json.encode(redact.shared({**head, **own}))
+    data = plain_json(msgspec.json.encode(redact.shared({**head, **own})))
     write_safely(path, msgspec.json.format(data, indent=1) + b"\n", force=force)
     say_written("the results", path)
 
 
 def say_end(name: str, outcome: Outcome, timeout: float | None) -> int:
     """One line where the program did not come to its own end; what to exit with. `timeout` in seconds."""
-    from reap.base.text import signal_name
-
+    name = printable(name)
     if outcome.timed_out:
         click.echo(f"reap: {name} was ended after {timeout or 0:g} s", err=True)
         return ExitCode.TIMED_OUT
@@ -126,13 +125,13 @@ def say_hang(launch: Launch, preload: str) -> None:
         return
     click.echo("reap: one run without the recorder shows whether that is why", err=True)
     if found := hung.culprits(hung.bare(alone), {preload: alone}):
-        click.echo(f"reap: {launch.argv[0]} {hung.hangs(launch, found)}; {hung.INSTEAD}", err=True)
+        click.echo(f"reap: {printable(launch.argv[0])} {hung.hangs(launch, found)}; {hung.INSTEAD}", err=True)
 
 
 def say_written(what: str, path: Path) -> None:
     """One line that names a file."""
     if path != STANDARD_OUTPUT:
-        click.echo(f"{what}: {path}", err=True)
+        click.echo(f"{what}: {printable(str(path))}", err=True)
 
 
 def say_next(command: list[str]) -> None:
@@ -143,9 +142,9 @@ def say_next(command: list[str]) -> None:
 def say_command(what: str, command: list[str]) -> None:
     """A command, ready to be pasted, after what it is for."""
     program = command[command.index("--") + 1 :] if "--" in command else []
-    click.echo(f"{what}: {with_input(shlex.join(command), program)}", err=True)
+    click.echo(f"{what}: {with_input(command_line(command), program)}", err=True)
 
 
 def name_of(command: list[str]) -> str:
     """A short name for a command, good for a file."""
-    return Path(command[0]).name.lstrip(".-") or "program"
+    return file_name(Path(command[0]).name.lstrip(".-")) or "program"

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import select
-import shlex
 import stat
 import sys
 import tempfile
@@ -11,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
+
+from reap.base.text import command_line
 
 _CHUNK = 1 << 20
 _PATIENCE = 1.0
@@ -48,11 +49,11 @@ def with_input(line: str, command: Sequence[str]) -> str:
 
     So a line that is pasted into a shell gives the command what it read now.
     """
-    program = shlex.join(command)
+    program = command_line(list(command))
     if not program or program not in line or not (file := _file()):
         return line
     head, _, tail = line.rpartition(program)
-    return f"{head}{program} <{shlex.quote(file)}{tail}"
+    return f"{head}{program} <{command_line([file])}{tail}"
 
 
 def _file() -> str:

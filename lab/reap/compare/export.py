@@ -3,6 +3,7 @@
 import csv
 import io
 
+from reap.base.text import cell
 from reap.compare import analyse
 from reap.experiment.records import Comparison
 
@@ -30,7 +31,7 @@ FORMATS = {".csv": as_csv, ".md": as_markdown}
 def _rows(comparison: Comparison) -> list[list[str]]:
     return [
         [
-            side.allocator,
+            cell(side.allocator),
             name,
             each.unit,
             *(f"{value:.6g}" for value in (each.baseline, each.value)),
@@ -44,4 +45,4 @@ def _rows(comparison: Comparison) -> list[list[str]]:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return text.replace("|", "\\|")

@@ -7,6 +7,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import beginning
+from reap.base.text import message
 from reap.commandline import outputs
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def diff(
     reporting.say_files(json=json_file, html=html_file)
     exceeded = [budget.text for budget in found.budgets if budget.verdict == "exceeded"]
     if exceeded:
-        click.echo(f"reap: exceeded: {'; '.join(exceeded)}", err=True)
+        click.echo(f"reap: exceeded: {message('; '.join(exceeded))}", err=True)
     return ExitCode.FAILED if exceeded else ExitCode.OK
 
 

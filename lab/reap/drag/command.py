@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from reap.base.text import message
 from reap.commandline import outputs
 from reap.commandline.size import SECONDS
 
@@ -110,4 +111,4 @@ def _engine(name: str, depth: int | None, period: int | None) -> Engine[Any]:
 
 
 def _say(words: str) -> None:
-    click.echo(f"reap: {words}", err=True)
+    click.echo(f"reap: {message(words)}", err=True)

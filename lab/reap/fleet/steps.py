@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import write_safely, written_safely
+from reap.base.text import message
 from reap.commandline import reporting
 from reap.fleet import page as pages
 from reap.fleet import terminal
@@ -50,7 +51,7 @@ def fleet(asked: Asked) -> int:
     with opened() as store:
         skipped = _read(store, found, asked)
         for each in skipped[:_NAMED]:
-            click.echo(f"reap: skipped {each.file}: {each.why}", err=True)
+            click.echo(message(f"reap: skipped {each.file}: {each.why}"), err=True)
         if len(skipped) > _NAMED:
             click.echo(f"reap: skipped {len(skipped) - _NAMED} more files; --json names all", err=True)
         if len(skipped) == len(found):

@@ -1,12 +1,12 @@
 """`reap record`: record every allocation of a program into a file."""
 
 import functools
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from reap.base.text import command_line, message
 from reap.commandline.label import LABEL, of_a_recording
 from reap.commandline.moment import MOMENT
 from reap.commandline.size import NEWEST, PERCENT, SECONDS, SIZE
@@ -238,13 +238,13 @@ def record(
     if outcome.timed_out:
         from reap.launch import hung
 
-        alone = shlex.join(["timeout", f"{timeout:g}", *launch.argv])
+        alone = command_line(["timeout", f"{timeout:g}", *launch.argv])
         click.echo(f"note: if it ends by itself ({alone}), the recorder is why; {hung.INSTEAD}", err=True)
     if unreached := recording.unreached(path, limits):
         click.echo(f"note: {unreached}", err=True)
     reporting.say_written("the recording", path)
     for said in recording.told(outcome, path):
-        click.echo(f"note: {said}", err=True)
+        click.echo(f"note: {message(said)}", err=True)
     if outcome.still_running:
         who = ", ".join(outcome.still_running)
         click.echo(f"note: still running, and still recorded into it: {printable(who)}", err=True)

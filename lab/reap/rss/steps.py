@@ -16,7 +16,7 @@ from reap.allocators.records import Allocator
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import folder_for_programs
-from reap.base.text import command_line
+from reap.base.text import command_line, printable
 from reap.commandline import reporting, servers
 from reap.commandline.stdin import spooled_file
 from reap.draw.terminal import line
@@ -238,7 +238,9 @@ def with_remedy(
         capture=True,
     )
     rows = path.with_name(f"{path.stem}-remedied.csv")
-    click.echo(f"{program.command[0]} runs once more with {arm.name}, to break its memory down", err=True)
+    click.echo(
+        f"{printable(program.command[0])} runs once more with {arm.name}, to break its memory down", err=True
+    )
     try:
         with watching.rows(rows, force=True) as file:
             observed = watching.command(program, again, interval, file, ask=ask)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reap.base.text import message
 from reap.commandline import outputs
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def _resolved(file: Path, sysroots: tuple[Path, ...], debug_folders: tuple[Path,
 
     recording, notes = resolve(file, sysroots, debug_folders)
     for note in notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {message(note)}", err=True)
     return recording
 
 

@@ -10,6 +10,7 @@ import click
 
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import unused, write_safely
+from reap.base.text import message
 from reap.commandline import reporting
 from reap.commandline.experiments import Terminal
 from reap.commandline.exports import by_ending
@@ -114,7 +115,7 @@ def _finish(asked: Asked, opened: SweepFolder, course: Course) -> int:
     if result.blocks:
         terminal.render(reporting.console(asked.json_file, asked.html_file), result, answers)
     for each in result.notes if not result.blocks else ():
-        click.echo(f"reap: {each}", err=True)
+        click.echo(f"reap: {message(each)}", err=True)
     if asked.html_file is not None:
         reporting.say_written("the report", asked.html_file)
     for path in asked.exports:

@@ -19,6 +19,7 @@ from reap.answer.part import Part
 from reap.answer.records import Answer, Report
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import STANDARD_OUTPUT, elsewhere, unused, write_safely
+from reap.base.text import message, printable
 from reap.commandline import outputs, reporting, servers
 from reap.commandline.experiments import Terminal
 from reap.commandline.progress import Bar
@@ -140,7 +141,9 @@ def wall(
             command, pid, seconds, allocator, timeout, budget, calls, path, server=server, again=tuple(again)
         )
         seen = _measured(asked)
-        write_safely(asked.path / STACKS, "".join(f"{line}\n" for line in seen.stacks).encode(), force=True)
+        write_safely(
+            asked.path / STACKS, "".join(f"{printable(line)}\n" for line in seen.stacks).encode(), force=True
+        )
         parts = _parts(asked, seen)
         _write(asked, parts, json_file, force=force)
     terminal.render(console, seen.wall)
@@ -318,4 +321,4 @@ def _report(asked: Asked, parts: Sequence[Part]) -> Report:
 
 
 def _say(text: str) -> None:
-    click.echo(text, err=True)
+    click.echo(message(text), err=True)

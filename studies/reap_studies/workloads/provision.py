@@ -91,7 +91,7 @@ def carry_out(
     if len(failed) == 1:
         raise next(iter(failed.values()))
     if failed:
-        hint = "\n".join(f"{name}: {error.what}; {error.hint}" for name, error in failed.items())
+        hint = "\n  ".join(f"{name}: {error.what}; {error.hint}" for name, error in failed.items())
         raise ReapError(f"{len(failed)} workloads are not prepared: {', '.join(failed)}", hint)
     return unreachable
 

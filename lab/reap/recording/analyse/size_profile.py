@@ -12,6 +12,7 @@ from reap import native
 from reap.base import records
 from reap.base.errors import ReapError
 from reap.base.records import Estimate, Record, exactly
+from reap.base.text import plain_json
 
 FORMAT = "reap size profile"
 VERSION = 1
@@ -172,7 +173,7 @@ def _counted_peak(images: list[native.Image]) -> Estimate:
 
 def encode(profile: SizeProfile) -> bytes:
     """The file's bytes: JSON, for people too."""
-    return msgspec.json.format(msgspec.json.encode(profile), indent=1) + b"\n"
+    return plain_json(msgspec.json.format(msgspec.json.encode(profile), indent=1)) + b"\n"
 
 
 def decode(data: bytes, name: str) -> SizeProfile:
