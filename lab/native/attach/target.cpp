@@ -16,6 +16,7 @@
 #include "attach/process/linked.h"
 #include "attach/process/mappings.h"
 #include "files/file.h"
+#include "files/regular.h"
 
 namespace reap::native {
 namespace {
@@ -110,6 +111,8 @@ bool same_mappings(const std::vector<FileMapping> &a, const std::vector<FileMapp
 Target::Target(pid_t process) : process_(process) {
     update();
     if (files_.empty()) throw AttachFailure("process", ESRCH); // a thread of the kernel, or ending
+    const Descriptor executable(open_regular(files_.front().opened));
+    if (executable.get() < 0 && (errno == EACCES || errno == EPERM)) throw AttachFailure("process", errno);
 }
 
 bool Target::update() {

@@ -162,9 +162,11 @@ def _refused(what: str, command: str, instead: str, outcome: native.AttachOutcom
             ExitCode.NOT_FOUND,
         )
     if refusal.is_denied(outcome):
+        lacking = "--cap-add=SYS_PTRACE" if outcome.failed_step == "process" else "--privileged"
+        allow = f"sudo {command}" if os.geteuid() != 0 else f"in a container {lacking}"
         return ReapError(
             f"{what} cannot be watched: {refusal.why(outcome)}",
-            f"sudo {command}, or {instead}",
+            f"{allow}, or {instead}",
             ExitCode.NOT_EXECUTABLE,
         )
     return ReapError(f"{what} cannot be watched: {refusal.why(outcome)}", instead, ExitCode.NOT_EXECUTABLE)

@@ -15,6 +15,8 @@ def why(outcome: native.AttachOutcome) -> str:
     """Reason why a step of attaching was refused: a clause."""
     number = outcome.errno
     if is_denied(outcome):
+        if outcome.failed_step == "process" and os.geteuid() == 0:
+            return "it belongs to another user, and root here has no CAP_SYS_PTRACE"
         return _DENIED[outcome.failed_step]
     return {
         "symbols": f"no allocation function was found in {outcome.detail} or its libraries: it is stripped, "
