@@ -8,15 +8,30 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <memory>
+#include <mutex>
 #include <unistd.h>
 
 #include <elfutils/libdwelf.h>
 
 #include "files/file.h"
 #include "files/regular.h"
+#include "symbols/symbols.h"
 
 namespace reap::native {
 namespace {
+
+constexpr const char *kServers = "DEBUGINFOD_URLS";
+
+// elfutils would ask the servers that this variable names, which are taken out of it.
+const std::string &servers_taken() {
+    static std::once_flag once;
+    static std::string servers;
+    std::call_once(once, [] {
+        if (const char *named = ::getenv(kServers)) servers = named;
+        ::unsetenv(kServers);
+    });
+    return servers;
+}
 
 // Absolute folders, and how elfutils takes them; null: its own default.
 std::vector<std::string> &folders() {
@@ -124,5 +139,14 @@ void search_debug_files(const std::vector<std::string> &more) {
     for (const std::string &folder : folders()) searched += ':' + folder;
     debug_path = searched.data();
 }
+
+void forbid_network() { (void)servers_taken(); }
+
+NetworkAllowed::NetworkAllowed() {
+    const std::string &servers = servers_taken();
+    if (!servers.empty()) ::setenv(kServers, servers.c_str(), 1);
+}
+
+NetworkAllowed::~NetworkAllowed() { ::unsetenv(kServers); }
 
 } // namespace reap::native

@@ -20,4 +20,7 @@ extern const Dwfl_Callbacks kFindDebugFiles;
 // that was not found by itself, whatever it is.
 void load_debug_file(Dwfl_Module *module);
 
+// From now on elfutils asks no server, but where a NetworkAllowed lives.
+void forbid_network();
+
 } // namespace reap::native
