@@ -335,7 +335,7 @@ enum reap_tag {
 };
 
 /* Allocators with functions of their own (`mallocx`, `mi_malloc`). */
-enum reap_own { REAP_OWN_JEMALLOC = 1, REAP_OWN_MIMALLOC = 2 };
+enum reap_own { REAP_OWN_JEMALLOC = 1, REAP_OWN_MIMALLOC = 2, REAP_OWN_TCMALLOC = 4 };
 
 enum reap_mark {
     REAP_MARK_THREAD = 1 /* tid: a thread goes on under the number of one that has ended; what follows in the

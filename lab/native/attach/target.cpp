@@ -39,9 +39,8 @@ std::vector<unsigned char> code_at(const std::string &path, uint64_t offset, siz
 enum class Kind : uint8_t { Allocates, Reallocates, Frees };
 
 Kind kind_of(const AllocatorFunction &function) {
-    if (function.size == Size::None) return Kind::Frees;
-    const bool resizes = function.call == REAP_CALL_REALLOC || function.call == REAP_CALL_REALLOCARRAY;
-    return resizes ? Kind::Reallocates : Kind::Allocates;
+    if (format::frees(function.call)) return Kind::Frees;
+    return format::resizes(function.call) ? Kind::Reallocates : Kind::Allocates;
 }
 
 // Code of functions, by where in the process they begin: of each as much as there is of it, and enough of its
@@ -207,10 +206,12 @@ void Target::add_functions(const MappedFile &file, const OwnNames &own,
     const bool jumps = !symbols_.named(file.opened, {"gnu_get_libc_version", "__libc_setup_tls"}).empty();
     for (const auto &[name, range] : symbols_.named(file.opened, names)) {
         const KnownFunction &known = wanted.at(name);
+        if (format::place_of(known.arguments, 't') >= 0) continue; // a probe cannot say how long the text is
         AllocatorFunction function;
         function.call = known.call;
-        function.size = known.size;
-        function.skip_null = known.size == Size::None || (known.call == REAP_CALL_REALLOC && jumps);
+        function.arguments = known.arguments;
+        function.skip_null = format::place_of(known.arguments, 'p') == 0 &&
+                             (format::frees(known.call) || (known.call == REAP_CALL_REALLOC && jumps));
         function.path = file.path;
         function.opened = file.opened;
         function.offset = symbols_.offset_at(file.opened, range.begin);
@@ -266,14 +267,15 @@ std::vector<AllocatorFunction> Target::functions(std::string &provider, LinkedFi
     const Codes codes(all);
     std::erase_if(found, [&](const AllocatorFunction &each) { return leads_to_another(each, all, codes); });
     for (AllocatorFunction &function : found) {
-        const bool arguments = function.size != Size::None && function.size != Size::First;
+        const bool arguments =
+            format::place_of(function.arguments, 's') > 0 || format::place_of(function.arguments, 'n') > 0;
         const ProbeSpot spot = cheapest_spot(codes.entry(function), arguments);
         function.callers = callers_of(function, found, codes, spot.skipped);
         function.offset += spot.skipped;
         function.emulated = spot.emulated;
     }
-    const bool allocates = std::any_of(found.begin(), found.end(),
-                                       [](const AllocatorFunction &each) { return each.size != Size::None; });
+    const bool allocates = std::any_of(
+        found.begin(), found.end(), [](const AllocatorFunction &each) { return !format::frees(each.call); });
     if (!allocates) throw AttachFailure("symbols", 0, files_.front().path);
     return found;
 }

@@ -32,7 +32,7 @@ struct MappedFile {
 
 struct AllocatorFunction {
     reap_call call = REAP_CALL_MALLOC;
-    Size size = Size::None; // None: it frees
+    const char *arguments = ""; // see reap_own_functions.h
     bool skip_null = false; // a call with a null first argument allocates and frees nothing, or another does
     std::string path;       // of the file, as the process knows it
     std::string opened;     // and as this process can open it

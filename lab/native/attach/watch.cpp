@@ -129,7 +129,7 @@ class Watch::Windows {
                 if (file->get() < 0) throw AttachFailure("process", errno);
                 places.push_back({file->get(),
                                   function.offset,
-                                  {function.size != Size::None, function.skip_null, function.callers}});
+                                  {!format::frees(function.call), function.skip_null, function.callers}});
             }
             return places;
         }
@@ -265,7 +265,7 @@ class Watch::Windows {
         window_.allocations = 0;
         for (size_t i = 0; i < functions_.size(); ++i) {
             window_.calls[i] = end.calls[i] - window_.begin.calls[i];
-            if (functions_[i].size != Size::None) window_.allocations += window_.calls[i];
+            if (!format::frees(functions_[i].call)) window_.allocations += window_.calls[i];
         }
         auto &seen = recording_->summary();
         ++seen.windows;
@@ -328,34 +328,24 @@ class Watch::Windows {
         if (!stack.whole || sample.python_cut != 0) ++recording_->summary().broken;
         SampledCall call;
         call.call = function.call;
-        call.size = size_of(function.size, sample);
+        call.size = size_of(function, sample);
         call.time_ns = sample.time_ns;
         call.stack = recording_->stack(python_.merge(sample, stack, *recording_));
         call.weight = weight;
-        call.fresh = (call.call == REAP_CALL_REALLOC || call.call == REAP_CALL_REALLOCARRAY) &&
-                     sample.registers[ProbeSample::kRdi] == 0;
+        call.fresh = format::resizes(call.call) && argument(function, 'p', sample) == 0;
         window_.samples.emplace_back(probe, call);
     }
 
-    static uint64_t size_of(Size size, const ProbeSample &sample) {
-        const uint64_t first = sample.registers[ProbeSample::kRdi];
-        const uint64_t second = sample.registers[ProbeSample::kRsi];
-        const uint64_t third = sample.registers[ProbeSample::kRdx];
-        switch (size) {
-        case Size::First:
-            return first;
-        case Size::Second:
-            return second;
-        case Size::Third:
-            return third;
-        case Size::FirstTimesSecond:
-            return first * second;
-        case Size::SecondTimesThird:
-            return second * third;
-        case Size::None:
-            break;
-        }
-        return 0;
+    // What the call passes there; 1 where the function has no such argument.
+    static uint64_t argument(const AllocatorFunction &function, char letter, const ProbeSample &sample) {
+        constexpr ProbeSample::Register kInOrder[] = {ProbeSample::kRdi, ProbeSample::kRsi, ProbeSample::kRdx,
+                                                      ProbeSample::kRcx};
+        const int place = format::place_of(function.arguments, letter);
+        return place < 0 ? 1 : sample.registers[kInOrder[place]];
+    }
+
+    static uint64_t size_of(const AllocatorFunction &function, const ProbeSample &sample) {
+        return argument(function, 'n', sample) * argument(function, 's', sample);
     }
 
     // A window stands for the time until the next begins, over which its calls are spread, and the samples of
@@ -373,7 +363,7 @@ class Watch::Windows {
         std::vector<double> scale(functions_.size());
         for (size_t i = 0; i < functions_.size(); ++i) {
             stand_ins_[i] += static_cast<double>(window_.calls[i]) * factor;
-            const bool frees = functions_[i].size == Size::None;
+            const bool frees = format::frees(functions_[i].call);
             if (frees) recording_->add_frees(functions_[i].call, stand_ins_[i]);
             if (!frees && window_.drawn[i] <= 0) continue;
             scale[i] = frees ? 0 : stand_ins_[i] / window_.drawn[i];

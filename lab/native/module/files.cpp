@@ -12,6 +12,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "attach/known_functions.h"
 #include "drag/samples.h"
 #include "files/collections.h"
 #include "files/file.h"
@@ -228,9 +229,25 @@ void bind_drag_samples(nb::module_ &m) {
           "sentence, or OSError.");
 }
 
+// What a function does to memory.
+enum class Deed : uint8_t { Allocates, AllocatesPages, Zeroes, Resizes, Frees };
+
+Deed deed_of(reap_call call) {
+    if (format::frees(call)) return Deed::Frees;
+    if (format::resizes(call)) return Deed::Resizes;
+    if (call == REAP_CALL_CALLOC) return Deed::Zeroes;
+    const bool pages = call == REAP_CALL_VALLOC || call == REAP_CALL_PVALLOC;
+    return pages ? Deed::AllocatesPages : Deed::Allocates;
+}
+
 } // namespace
 
 void bind_files(nb::module_ &m) {
+    m.attr("ALLOCATES") = static_cast<int>(Deed::Allocates);
+    m.attr("ALLOCATES_PAGES") = static_cast<int>(Deed::AllocatesPages);
+    m.attr("ZEROES") = static_cast<int>(Deed::Zeroes);
+    m.attr("RESIZES") = static_cast<int>(Deed::Resizes);
+    m.attr("FREES") = static_cast<int>(Deed::Frees);
     bind_litter(m);
     bind_resident(m);
     bind_requests(m);
@@ -264,6 +281,17 @@ void bind_files(nb::module_ &m) {
         "(function, allocator) of the names in an ELF file's table of strings by which allocators with "
         "functions "
         "of their own allocate, under any prefix: jemalloc, mimalloc, tcmalloc, snmalloc, rpmalloc.");
+    m.def(
+        "known_functions",
+        [](const std::string &allocator) {
+            std::map<std::string, std::pair<int, std::string>> found;
+            for (const auto &[name, known] : known_functions({allocator, {}}))
+                found.emplace(name, std::pair(static_cast<int>(deed_of(known.call)), known.arguments));
+            return found;
+        },
+        "allocator"_a,
+        "Functions by which an allocator allocates and frees, without their prefix: what each does, and its "
+        "arguments as in reap_own_functions.h. Of no allocator: those of C, and operators of C++.");
 }
 
 } // namespace reap::native

@@ -98,6 +98,7 @@ NB_MODULE(native, m) {
     m.attr("STOP_SIZE") = static_cast<int>(REAP_STOP_SIZE);
     m.attr("OWN_JEMALLOC") = static_cast<int>(REAP_OWN_JEMALLOC);
     m.attr("OWN_MIMALLOC") = static_cast<int>(REAP_OWN_MIMALLOC);
+    m.attr("OWN_TCMALLOC") = static_cast<int>(REAP_OWN_TCMALLOC);
     m.attr("GATE_NONE") = static_cast<int>(REAP_GATE_NONE);
     m.attr("GATE_SHUT") = static_cast<int>(REAP_GATE_SHUT);
     m.attr("GATE_OPEN") = static_cast<int>(REAP_GATE_OPEN);

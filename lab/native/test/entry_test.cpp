@@ -41,6 +41,12 @@ TEST(Entry, ManyHarmlessInstructionsArePassed) {
     EXPECT_FALSE(cheapest_spot(code, true).emulated);
 }
 
+TEST(Entry, WhatChangesTheFourthArgumentIsNotPassedWhereItIsAskedFor) {
+    const Code code = {0x48, 0x89, 0xf9, 0x74, 0x02}; // mov %rdi,%rcx; je
+    EXPECT_EQ(cheapest_spot(code, false).skipped, 3u);
+    EXPECT_EQ(cheapest_spot(code, true).skipped, 0u);
+}
+
 TEST(Entry, WhatChangesTheStackOrTheArgumentsIsNotPassed) {
     for (const Code &code : {Code{0x48, 0x83, 0xec, 0x08, 0x74, 0x02},    // sub $8,%rsp; je
                              Code{0x48, 0x89, 0xf7, 0x74, 0x02},          // mov %rsi,%rdi; je

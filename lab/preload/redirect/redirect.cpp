@@ -125,6 +125,9 @@ void *realloc_aligned(void *pointer, size_t size, size_t alignment) noexcept {
 void *reallocarray(void *pointer, size_t count, size_t size) noexcept {
     return resized(pointer, product(count, size));
 }
+void *reallocarray_aligned(void *pointer, size_t count, size_t size, size_t alignment) noexcept {
+    return resized_aligned(pointer, alignment, product(count, size));
+}
 void *reallocf(void *pointer, size_t size) noexcept {
     void *const fresh = resized(pointer, size);
     if (fresh == nullptr) release(pointer);
@@ -140,8 +143,12 @@ char *copied_most(const char *text, size_t most) noexcept {
 }
 char *copied(const char *text) noexcept { return copied_most(text, SIZE_MAX); }
 
-// snmalloc's for Rust: the alignment comes first.
-void *rust_zeroed(size_t alignment, size_t size) noexcept { return zeroed(alignment, size); }
+// The alignment comes first.
+void *zalloc_first(size_t alignment, size_t size) noexcept { return zeroed(alignment, size); }
+void *calloc_first(size_t alignment, size_t count, size_t size) noexcept {
+    return zeroed(alignment, product(count, size));
+}
+// snmalloc's for Rust.
 void *rust_realloc(void *pointer, size_t alignment, size_t, size_t size) noexcept {
     return resized_aligned(pointer, alignment, size);
 }
@@ -151,6 +158,17 @@ void *realloc_second(void *pointer, size_t alignment, size_t size) noexcept {
 }
 
 void *page_aligned(size_t size) noexcept { return target.memalign(4096, size); }
+
+void *allocate(size_t size) noexcept { return target.malloc(size); }
+void *calloc(size_t count, size_t size) noexcept { return target.calloc(count, size); }
+
+// The same for one of several heaps, which are one now.
+template <auto kFunction>
+struct OfHeap;
+template <class Result, class... Arguments, Result (*kFunction)(Arguments...) noexcept>
+struct OfHeap<kFunction> {
+    static Result of(void * /*heap*/, Arguments... arguments) noexcept { return kFunction(arguments...); }
+};
 
 struct Replacement {
     const char *name;
@@ -187,11 +205,31 @@ const void *replacement(const char *name, size_t length) noexcept {
         {"realloc_aligned", code(&realloc_aligned)},
         {"realloc_second", code(&realloc_second)},
         {"mallocn", code(&mallocn)},
+        {"reallocarray_aligned", code(&reallocarray_aligned)},
         {"reallocf", code(&reallocf)},
         {"copied", code(&copied)},
         {"copied_most", code(&copied_most)},
-        {"rust_zeroed", code(&rust_zeroed)},
+        {"zalloc_first", code(&zalloc_first)},
+        {"calloc_first", code(&calloc_first)},
         {"rust_realloc", code(&rust_realloc)},
+        {"heap_malloc", code(&OfHeap<&allocate>::of)},
+        {"heap_mallocn", code(&OfHeap<&mallocn>::of)},
+        {"heap_malloc_aligned", code(&OfHeap<&malloc_aligned>::of)},
+        {"heap_memalign", code(&OfHeap<&aligned>::of)},
+        {"heap_zalloc", code(&OfHeap<&zalloc>::of)},
+        {"heap_zalloc_aligned", code(&OfHeap<&zalloc_aligned>::of)},
+        {"heap_calloc", code(&OfHeap<&calloc>::of)},
+        {"heap_calloc_aligned", code(&OfHeap<&calloc_aligned>::of)},
+        {"heap_calloc_first", code(&OfHeap<&calloc_first>::of)},
+        {"heap_realloc", code(&OfHeap<&resized>::of)},
+        {"heap_reallocarray", code(&OfHeap<&reallocarray>::of)},
+        {"heap_reallocarray_aligned", code(&OfHeap<&reallocarray_aligned>::of)},
+        {"heap_reallocf", code(&OfHeap<&reallocf>::of)},
+        {"heap_realloc_aligned", code(&OfHeap<&realloc_aligned>::of)},
+        {"heap_realloc_second", code(&OfHeap<&realloc_second>::of)},
+        {"heap_copied", code(&OfHeap<&copied>::of)},
+        {"heap_copied_most", code(&OfHeap<&copied_most>::of)},
+        {"heap_free", code(&OfHeap<&release>::of)},
     };
     for (const Replacement &each : known)
         if (strlen(each.name) == length && strncmp(each.name, name, length) == 0) return each.function;

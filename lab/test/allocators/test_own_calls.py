@@ -23,8 +23,9 @@ DECLARED = """
     void *mi_malloc(size_t);
     void *mi_calloc(size_t, size_t);
     void *mi_realloc(void *, size_t);
-    void *mi_heap_get_default(void);
+    void *mi_heap_new(void);
     void *mi_heap_malloc(void *, size_t);
+    void mi_heap_destroy(void *);
     char *mi_strdup(const char *);
     int mi_posix_memalign(void **, size_t, size_t);
     void *mi_new_aligned(size_t, size_t);
@@ -81,7 +82,9 @@ WANTS_ANOTHER = (
     + """
     int main(void) {
         mi_free(mi_malloc(1001));
-        mi_free(mi_heap_malloc(mi_heap_get_default(), 2002));
+        void *heap = mi_heap_new();
+        mi_heap_malloc(heap, 2002);
+        mi_heap_destroy(heap);
         return 0;
     }"""
 )
@@ -161,6 +164,71 @@ def test_functions_of_mimalloc_are_recorded_as_malloc_is(tmp_path, depth):
     assert done.profile.unrecorded_allocators == []
 
 
+EACH = """
+    #include <stddef.h>
+    #define P void *
+    P mi_zalloc_small(size_t), *mi_malloc_aligned_at(size_t, size_t, size_t);
+    P mi_calloc_aligned(size_t, size_t, size_t), *mi_recalloc(P, size_t, size_t);
+    P mi_recalloc_aligned(P, size_t, size_t, size_t), *mi_heap_get_default(void);
+    P mi_heap_malloc(P, size_t), *mi_heap_calloc_aligned(P, size_t, size_t, size_t);
+    P mi_heap_realloc(P, P, size_t), *mi_heap_alloc_new(P, size_t), *mi_new_n(size_t, size_t);
+    P mi_new_nothrow(size_t), *mi_valloc(size_t), *mi_strndup(P, size_t), *mi_heap_strdup(P, P);
+    P tc_malloc(size_t), *tc_new(size_t), *tc_calloc(size_t, size_t);
+    P tc_newarray_aligned_nothrow(size_t, size_t, P);
+    int tc_posix_memalign(P *, size_t, size_t);
+    void mi_free(P), tc_free(P), tc_delete(P), tc_deletearray_sized_aligned(P, size_t, size_t);
+    int main(void) {
+        P p;
+        CALLS
+        return 3;
+    }"""
+"""Functions of which the size is found in other ways."""
+MIMALLOC_CALLS = {
+    1001: "mi_zalloc_small(1001)",
+    1012: "mi_malloc_aligned_at(1012, 64, 8)",
+    1023: "mi_calloc_aligned(11, 93, 64)",
+    1034: "mi_recalloc(0, 11, 94)",
+    1045: "mi_recalloc_aligned(0, 11, 95, 64)",
+    1056: "mi_heap_malloc(mi_heap_get_default(), 1056)",
+    1067: "mi_heap_calloc_aligned(mi_heap_get_default(), 11, 97, 64)",
+    1078: "mi_heap_realloc(mi_heap_get_default(), 0, 1078)",
+    1089: "mi_heap_alloc_new(mi_heap_get_default(), 1089)",
+    1100: "mi_new_n(11, 100)",
+    1111: "mi_new_nothrow(1111)",
+    1122: "mi_valloc(1122)",
+    6: 'mi_strndup("five and more", 5)',
+    4: 'mi_heap_strdup(mi_heap_get_default(), "two")',
+}
+TCMALLOC_CALLS = {
+    1001: "tc_malloc(1001)",
+    1012: "tc_new(1012)",
+    1023: "tc_newarray_aligned_nothrow(1023, 64, 0)",
+    1034: "tc_calloc(11, 94)",
+    1045: "(tc_posix_memalign(&p, 64, 1045), p)",
+}
+
+
+@pytest.mark.parametrize(
+    ("allocator", "calls", "frees"),
+    [
+        ("mimalloc", MIMALLOC_CALLS, ["mi_free(p)"]),
+        (
+            "tcmalloc",
+            TCMALLOC_CALLS,
+            ["tc_free(p)", "tc_delete(p)", "tc_deletearray_sized_aligned(p, 1023, 64)"],
+        ),
+    ],
+)
+def test_each_function_is_recorded_with_its_size(tmp_path, allocator, calls, frees):
+    pairs = zip(calls.values(), [*frees, *[frees[0]] * len(calls)], strict=False)
+    text = EACH.replace("CALLS", "\n".join(f"p = {call}; {free};" for call, free in pairs))
+    done = recorded(tmp_path, "full", built(f"{allocator}-each", text, allocator=library(allocator)))
+    assert done.outcome.exit_code == 3
+    assert objects_of(done, *calls) == [1] * len(calls)
+    assert done.calls["free"] + done.calls.get("operator delete", 0) == len(calls)
+    assert done.profile.unrecorded_allocators == []
+
+
 def test_no_block_of_theirs_counts_as_never_freed(tmp_path):
     done = recorded(tmp_path, "full", built("mimalloc-mix", MIMALLOC_MIX, allocator=library("mimalloc")))
     assert [each.objects for each in done.profile.lifetimes if each.high is None and each.objects] == []
@@ -196,9 +264,10 @@ def test_a_program_without_the_allocator_sees_none(tmp_path):
 
 
 def test_an_allocator_whose_other_functions_are_called_is_named(tmp_path):
+    """What frees a whole heap tells of no block."""
     program = built("another", WANTS_ANOTHER, allocator=library("mimalloc"))
     done = recorded(tmp_path, "full", program)
-    assert objects_of(done, 1001, 2002) == [1, 0]
+    assert objects_of(done, 1001, 2002) == [1, 1]
     assert [each.allocator for each in done.profile.unrecorded_allocators] == ["mimalloc"]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from building import OUT, compiled
 
+from reap import native
 from reap.allocators import catalog, own_functions
 from reap.launch.linked import recognise, redirect
 
@@ -85,21 +86,21 @@ def test_a_library_that_is_an_allocator_has_it(tmp_path):
     assert found(str(cut)) == []
 
 
-def own_functions_of(source: str) -> set[str]:
-    """The functions of allocators that a table of the recorder has."""
-    return set(re.findall(r"^REAP_OWN\([^,]+, (\w+),", (LAB / source).read_text(), re.MULTILINE))
+@pytest.mark.parametrize("allocator", redirect.PREFIXES)
+def test_each_function_of_the_table_has_a_replacement(allocator):
+    """But those of mimalloc that say the size of the block, too."""
+    prefix, functions = redirect.PREFIXES[allocator], redirect.replacements(allocator)
+    without = {name for name in native.known_functions(allocator) if prefix + name not in functions}
+    assert all(name.startswith("u") for name in without), without
+    assert len(without) == (8 if allocator == "mimalloc" else 0)
+    in_place = (LAB / "preload/redirect/redirect.cpp").read_text()
+    assert [name for name in sorted(set(functions.values())) if f'{{"{name}", ' not in in_place] == []
 
 
 def test_the_tables_of_names_agree():
-    """The recorder, the redirection, the uprobes and this package know the same functions of allocators."""
-    assert set(recognise.PRIVATE_NAMES.values()) == set(redirect.FAMILIES)
-    recorded = own_functions_of("preload/record/calls/own_functions.cpp")
-    assert len(recorded) > 30
-    known = {pattern for family in redirect.FAMILIES.values() for pattern in family}
-    for function in recorded:
-        assert any(re.fullmatch(pattern, function) for pattern in known), function
+    """The table of functions and this package know the same names."""
+    assert set(recognise.PRIVATE_NAMES.values()) == set(redirect.PREFIXES)
     for name in recognise.WITH_PREFIX:
         assert name in recognise.PRIVATE_NAMES, f"native.own_names does not know {name}"
-        bare = re.sub(r"^(_rjem|je|sn)_(?=malloc)", "", name)
-        family = redirect.FAMILIES[recognise.PRIVATE_NAMES[name]]
-        assert any(re.fullmatch(pattern, bare) for pattern in family), name
+        bare = re.sub(r"^(_rjem|je)_(?=malloc)", "", name)
+        assert bare in redirect.replacements(recognise.PRIVATE_NAMES[name]), name

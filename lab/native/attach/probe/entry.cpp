@@ -79,9 +79,9 @@ Form form_of(unsigned char opcode, unsigned extension) {
 }
 
 bool may_change(unsigned number, bool arguments) {
-    // rax, rcx, r8 to r11; rsi and rdx where they say nothing
-    constexpr unsigned always = 1u << 0 | 1u << 1 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11;
-    const unsigned free = always | (arguments ? 0u : 1u << 6 | 1u << 2);
+    // rax, r8 to r11; rsi, rdx and rcx where they say nothing
+    constexpr unsigned always = 1u << 0 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11;
+    const unsigned free = always | (arguments ? 0u : 1u << 6 | 1u << 2 | 1u << 1);
     return (free >> number & 1) != 0;
 }
 

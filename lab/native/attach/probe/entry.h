@@ -13,7 +13,7 @@ struct ProbeSpot {
 };
 
 // Behind instructions that change neither the stack pointer, nor registers that a function has to keep, nor
-// the first argument, nor (with `arguments`) the second and third. A probe on an instruction that the kernel
+// the first argument, nor (with `arguments`) the next three. A probe on an instruction that the kernel
 // does not emulate costs two exceptions in place of one. The entry itself where nothing better is known.
 ProbeSpot cheapest_spot(std::span<const unsigned char> code, bool arguments);
 

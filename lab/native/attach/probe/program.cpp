@@ -76,7 +76,7 @@ std::vector<bpf_insn> assemble_sampling(int state, int ring, const PythonPlaces 
     constexpr size_t sources[] = {offsetof(pt_regs, rbx), offsetof(pt_regs, rbp), offsetof(pt_regs, r12),
                                   offsetof(pt_regs, r13), offsetof(pt_regs, r14), offsetof(pt_regs, r15),
                                   offsetof(pt_regs, rsp), offsetof(pt_regs, rip), offsetof(pt_regs, rdi),
-                                  offsetof(pt_regs, rsi), offsetof(pt_regs, rdx)};
+                                  offsetof(pt_regs, rsi), offsetof(pt_regs, rdx), offsetof(pt_regs, rcx)};
     static_assert(std::size(sources) == ProbeSample::kRegisters);
     for (size_t i = 0; i < std::size(sources); ++i) {
         out.load(BPF_REG_1, kContext, sources[i]);

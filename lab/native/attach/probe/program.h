@@ -14,7 +14,7 @@
 
 namespace reap::native {
 
-inline constexpr size_t kMostProbes = 120;
+inline constexpr size_t kMostProbes = 240;
 inline constexpr uint32_t kUprobeMulti = 48; // BPF_TRACE_UPROBE_MULTI, which older headers lack
 inline constexpr uint32_t kStackChunk = 512;
 inline constexpr uint32_t kStackChunks = 32;
@@ -44,7 +44,21 @@ inline constexpr size_t kPythonKind = 64;
 
 // One sampled call, as the programs write it to the ring buffer.
 struct ProbeSample {
-    enum Register : uint8_t { kRbx, kRbp, kR12, kR13, kR14, kR15, kSp, kIp, kRdi, kRsi, kRdx, kRegisters };
+    enum Register : uint8_t {
+        kRbx,
+        kRbp,
+        kR12,
+        kR13,
+        kR14,
+        kR15,
+        kSp,
+        kIp,
+        kRdi,
+        kRsi,
+        kRdx,
+        kRcx,
+        kRegisters
+    };
 
     uint64_t time_ns;      // CLOCK_MONOTONIC
     uint32_t chunks;       // so many chunks of `stack` are valid

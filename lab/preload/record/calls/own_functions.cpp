@@ -3,20 +3,21 @@
 // Such a function may call malloc or free by name, which must not be recorded a second time. This cannot be
 // guarded where it may throw (mi_new): those functions call neither.
 #include <cstring>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "own_slots.h"
+#include "reap_own_functions.h"
 #include "slow_path.h"
 
-using namespace reap::preload;
-
+namespace reap::preload {
 namespace {
 
 constexpr size_t kTooLarge = SIZE_MAX; // of a product that overflows: it is refused
+constexpr size_t kPage = 4096;
 
-size_t product(size_t count, size_t size) noexcept {
-    size_t total;
-    return __builtin_mul_overflow(count, size, &total) ? kTooLarge : total;
-}
+using Word = uint64_t; // an argument or a result, whatever its type: each has a register
 
 // The trace has the exponent.
 size_t known_alignment(size_t alignment) noexcept {
@@ -24,8 +25,8 @@ size_t known_alignment(size_t alignment) noexcept {
 }
 
 // MALLOCX_ALIGN: the lowest six bits of the flags are the exponent.
-size_t alignment_of(int flags) noexcept {
-    const unsigned exponent = static_cast<unsigned>(flags) & 63;
+size_t alignment_of_flags(Word flags) noexcept {
+    const Word exponent = flags & 63;
     return exponent != 0 ? size_t{1} << exponent : 0;
 }
 
@@ -58,218 +59,173 @@ void *reallocate(reap_call call, void *pointer, size_t size, Invoke invoke) {
 }
 
 template <class Invoke>
-void release(void *pointer, Invoke invoke) {
-    if (pointer == nullptr || thread_state.inside_operator) return invoke();
-    if (!note_free(REAP_CALL_FREE, pointer)) return;
+void release(reap_call call, void *pointer, Invoke invoke) {
+    if (pointer == nullptr || thread_state.inside_operator) {
+        invoke();
+        return;
+    }
+    if (!note_free(call, pointer)) return;
     const InsideOperator inside(thread_state);
     invoke();
 }
 
-template <auto kFunction>
-void *address_of() noexcept {
-    return reinterpret_cast<void *>(kFunction);
+struct Shape {
+    const char *symbol;
+    reap_call call;
+    const char *arguments; // see reap_own_functions.h
+
+    [[nodiscard]] constexpr int place_of(char letter) const { return format::place_of(arguments, letter); }
+    [[nodiscard]] constexpr bool has(char letter) const { return place_of(letter) >= 0; }
+    [[nodiscard]] constexpr bool fails_otherwise() const { return *arguments == '!'; }
+    [[nodiscard]] constexpr size_t count() const {
+        return std::string_view(arguments).size() - (fails_otherwise() ? 1 : 0);
+    }
+    // Not where a block that was to be resized may be gone, or an exception passes through.
+    [[nodiscard]] constexpr bool is_recorded() const { return !format::resizes(call) || !fails_otherwise(); }
+};
+
+#define REAP_SHAPE_OF(prefix, name, call, arguments) {prefix #name, REAP_CALL_##call, arguments},
+#define REAP_SHAPE(allocator, name, call, arguments)                                                         \
+    REAP_SHAPE_OF(REAP_PREFIX_##allocator, name, call, arguments)
+#define REAP_PREFIX_JEMALLOC ""
+#define REAP_PREFIX_MIMALLOC "mi_"
+#define REAP_PREFIX_TCMALLOC "tc_"
+
+constexpr std::string_view kInPlace = "xallocx";
+constexpr Shape kShapes[] = {
+    REAP_SHAPE(JEMALLOC, sallocx, USABLE_SIZE, "pf") // of which xallocx takes the size before
+    REAP_JEMALLOC_FUNCTIONS(REAP_SHAPE) REAP_MIMALLOC_FUNCTIONS(REAP_SHAPE)
+        REAP_TCMALLOC_FUNCTIONS(REAP_SHAPE)};
+
+void *definitions[std::size(kShapes)];
+
+// The arguments of a call, by what they are.
+template <size_t kIndex, class... Words>
+struct Call {
+    static constexpr Shape kShape = kShapes[kIndex];
+
+    Word words[sizeof...(Words)];
+
+    template <char kLetter>
+    [[nodiscard]] Word argument() const noexcept {
+        constexpr int kPlace = kShape.place_of(kLetter);
+        static_assert(kPlace >= 0);
+        return words[kPlace];
+    }
+    [[nodiscard]] void *block() const noexcept { return reinterpret_cast<void *>(argument<'p'>()); }
+    [[nodiscard]] size_t size() const noexcept {
+        if constexpr (kShape.has('t')) {
+            const auto *text = reinterpret_cast<const char *>(argument<'t'>());
+            if constexpr (kShape.has('m')) return strnlen(text, argument<'m'>()) + 1;
+            return strlen(text) + 1;
+        } else if constexpr (kShape.has('n')) {
+            size_t total;
+            return __builtin_mul_overflow(argument<'n'>(), argument<'s'>(), &total) ? kTooLarge : total;
+        } else {
+            return argument<'s'>();
+        }
+    }
+    [[nodiscard]] size_t alignment() const noexcept {
+        if constexpr (kShape.has('a')) return argument<'a'>();
+        if constexpr (kShape.has('f')) return alignment_of_flags(argument<'f'>());
+        return kShape.call == REAP_CALL_VALLOC || kShape.call == REAP_CALL_PVALLOC ? kPage : 0;
+    }
+};
+
+template <size_t kIndex, class... Words>
+Word call_real(Words... words) {
+    return reinterpret_cast<Word (*)(Words...)>(definitions[kIndex])(words...);
+}
+
+// The address of the block is stored by the function.
+template <class Given, class Invoke>
+Word allocate_into(const Given &given, Invoke invoke) {
+    auto *const out = reinterpret_cast<void **>(given.template argument<'o'>());
+    Word error = 0;
+    (void)allocate(Given::kShape.call, given.size(), given.alignment(), [&error, out, invoke]() -> void * {
+        error = invoke();
+        return static_cast<int>(error) == 0 ? *out : nullptr;
+    });
+    return error;
+}
+
+// Returns the size that the block has then: a reallocation if that is another.
+template <class Given, class Invoke>
+Word resize_in_place(const Given &given, Invoke invoke) {
+    const auto usable = reinterpret_cast<size_t (*)(Word, Word)>(definitions[0]);
+    if (thread_state.inside_operator || usable == nullptr) return invoke();
+    void *const block = given.block();
+    const size_t before = usable(given.template argument<'p'>(), given.template argument<'f'>());
+    Word after;
+    {
+        const InsideOperator inside(thread_state);
+        after = invoke();
+    }
+    if (after != before) reallocate(REAP_CALL_REALLOC, block, after, [block] { return block; });
+    return after;
+}
+
+// Ours for the function with this number.
+template <size_t kIndex, class... Words>
+Word own(Words... words) {
+    constexpr Shape kShape = kShapes[kIndex];
+    const Call<kIndex, Words...> given{{words...}};
+    const auto invoke = [=] { return call_real<kIndex>(words...); };
+    const auto block = [=] { return reinterpret_cast<void *>(call_real<kIndex>(words...)); };
+    if constexpr (kShape.call == REAP_CALL_USABLE_SIZE) {
+        return invoke();
+    } else if constexpr (format::frees(kShape.call)) {
+        release(kShape.call, given.block(), invoke);
+        return 0;
+    } else if constexpr (std::string_view(kShape.symbol) == kInPlace) {
+        return resize_in_place(given, invoke);
+    } else if constexpr (kShape.has('o')) {
+        if (given.template argument<'o'>() == 0) return invoke();
+        return allocate_into(given, invoke);
+    } else {
+        if constexpr (kShape.has('t')) {
+            if (given.template argument<'t'>() == 0) return invoke();
+        }
+        void *made;
+        if constexpr (format::resizes(kShape.call))
+            made = reallocate(kShape.call, given.block(), given.size(), block);
+        else if constexpr (kShape.call == REAP_CALL_NEW)
+            made = allocate_throwing(kShape.call, given.size(), given.alignment(), block);
+        else
+            made = allocate(kShape.call, given.size(), given.alignment(), block);
+        return reinterpret_cast<Word>(made);
+    }
+}
+
+template <size_t>
+using WordOf = Word;
+
+template <size_t kIndex, size_t... kArgument>
+void *address_of(std::index_sequence<kArgument...>) noexcept {
+    return reinterpret_cast<void *>(&own<kIndex, WordOf<kArgument>...>);
+}
+
+template <size_t kIndex>
+void *wrapper() noexcept {
+    return address_of<kIndex>(std::make_index_sequence<kShapes[kIndex].count()>());
+}
+
+template <size_t kIndex>
+consteval OwnFunction entry() {
+    constexpr Shape kShape = kShapes[kIndex];
+    return {kShape.symbol, kShape.is_recorded() ? &wrapper<kIndex> : nullptr, &definitions[kIndex]};
+}
+
+template <size_t... kIndex>
+std::span<const OwnFunction> all(std::index_sequence<kIndex...>) noexcept {
+    static constexpr OwnFunction functions[] = {entry<kIndex>()...};
+    return functions;
 }
 
 } // namespace
 
-// Begins the definition of our function for `symbol`, of which `real_<symbol>` calls the allocator's.
-#define REAP_OWN(Result, symbol, ...)                                                                        \
-    static Result own_##symbol(__VA_ARGS__);                                                                 \
-    REAP_OWN_FUNCTION(next_##symbol){#symbol, address_of<&own_##symbol>};                                    \
-    template <class... Arguments>                                                                            \
-    static Result real_##symbol(Arguments... arguments) {                                                    \
-        return reinterpret_cast<Result (*)(__VA_ARGS__)>(next_##symbol.real)(arguments...);                  \
-    }                                                                                                        \
-    static Result own_##symbol(__VA_ARGS__)
-
-// jemalloc
-
-REAP_OWN(void *, mallocx, size_t size, int flags) {
-    return allocate(REAP_CALL_MALLOC, size, alignment_of(flags), [=] { return real_mallocx(size, flags); });
+std::span<const OwnFunction> own_functions() noexcept {
+    return all(std::make_index_sequence<std::size(kShapes)>());
 }
 
-REAP_OWN(void *, rallocx, void *pointer, size_t size, int flags) {
-    return reallocate(REAP_CALL_REALLOC, pointer, size, [=] { return real_rallocx(pointer, size, flags); });
-}
-
-REAP_OWN(void, dallocx, void *pointer, int flags) {
-    release(pointer, [=] { real_dallocx(pointer, flags); });
-}
-
-REAP_OWN(void, sdallocx, void *pointer, size_t size, int flags) {
-    release(pointer, [=] { real_sdallocx(pointer, size, flags); });
-}
-
-REAP_OWN(size_t, sallocx, const void *pointer, int flags) { return real_sallocx(pointer, flags); }
-
-// Resizes in place, and returns the size that the block has then: a reallocation if that is another.
-REAP_OWN(size_t, xallocx, void *pointer, size_t size, size_t extra, int flags) {
-    if (thread_state.inside_operator || next_sallocx.real == nullptr)
-        return real_xallocx(pointer, size, extra, flags);
-    const size_t before = real_sallocx(pointer, flags);
-    size_t after;
-    {
-        const InsideOperator inside(thread_state);
-        after = real_xallocx(pointer, size, extra, flags);
-    }
-    if (after != before) reallocate(REAP_CALL_REALLOC, pointer, after, [=] { return pointer; });
-    return after;
-}
-
-// mimalloc
-
-REAP_OWN(void *, mi_malloc, size_t size) {
-    return allocate(REAP_CALL_MALLOC, size, 0, [=] { return real_mi_malloc(size); });
-}
-
-REAP_OWN(void *, mi_malloc_small, size_t size) {
-    return allocate(REAP_CALL_MALLOC, size, 0, [=] { return real_mi_malloc_small(size); });
-}
-
-REAP_OWN(void *, mi_mallocn, size_t count, size_t size) {
-    return allocate(REAP_CALL_MALLOC, product(count, size), 0, [=] { return real_mi_mallocn(count, size); });
-}
-
-REAP_OWN(void *, mi_zalloc, size_t size) {
-    return allocate(REAP_CALL_CALLOC, size, 0, [=] { return real_mi_zalloc(size); });
-}
-
-REAP_OWN(void *, mi_zalloc_small, size_t size) {
-    return allocate(REAP_CALL_CALLOC, size, 0, [=] { return real_mi_zalloc_small(size); });
-}
-
-REAP_OWN(void *, mi_calloc, size_t count, size_t size) {
-    return allocate(REAP_CALL_CALLOC, product(count, size), 0, [=] { return real_mi_calloc(count, size); });
-}
-
-REAP_OWN(char *, mi_strdup, const char *text) {
-    if (text == nullptr) return real_mi_strdup(text);
-    return static_cast<char *>(
-        allocate(REAP_CALL_MALLOC, strlen(text) + 1, 0, [=] { return real_mi_strdup(text); }));
-}
-
-REAP_OWN(char *, mi_strndup, const char *text, size_t most) {
-    if (text == nullptr) return real_mi_strndup(text, most);
-    return static_cast<char *>(
-        allocate(REAP_CALL_MALLOC, strnlen(text, most) + 1, 0, [=] { return real_mi_strndup(text, most); }));
-}
-
-REAP_OWN(void *, mi_realloc, void *pointer, size_t size) {
-    return reallocate(REAP_CALL_REALLOC, pointer, size, [=] { return real_mi_realloc(pointer, size); });
-}
-
-REAP_OWN(void *, mi_rezalloc, void *pointer, size_t size) {
-    return reallocate(REAP_CALL_REALLOC, pointer, size, [=] { return real_mi_rezalloc(pointer, size); });
-}
-
-REAP_OWN(void *, mi_reallocn, void *pointer, size_t count, size_t size) {
-    return reallocate(REAP_CALL_REALLOCARRAY, pointer, product(count, size),
-                      [=] { return real_mi_reallocn(pointer, count, size); });
-}
-
-REAP_OWN(void *, mi_reallocarray, void *pointer, size_t count, size_t size) {
-    return reallocate(REAP_CALL_REALLOCARRAY, pointer, product(count, size),
-                      [=] { return real_mi_reallocarray(pointer, count, size); });
-}
-
-REAP_OWN(void *, mi_recalloc, void *pointer, size_t count, size_t size) {
-    return reallocate(REAP_CALL_REALLOCARRAY, pointer, product(count, size),
-                      [=] { return real_mi_recalloc(pointer, count, size); });
-}
-
-REAP_OWN(void *, mi_realloc_aligned, void *pointer, size_t size, size_t alignment) {
-    return reallocate(REAP_CALL_REALLOC, pointer, size,
-                      [=] { return real_mi_realloc_aligned(pointer, size, alignment); });
-}
-
-REAP_OWN(void *, mi_rezalloc_aligned, void *pointer, size_t size, size_t alignment) {
-    return reallocate(REAP_CALL_REALLOC, pointer, size,
-                      [=] { return real_mi_rezalloc_aligned(pointer, size, alignment); });
-}
-
-REAP_OWN(void *, mi_malloc_aligned, size_t size, size_t alignment) {
-    return allocate(REAP_CALL_ALIGNED_ALLOC, size, alignment,
-                    [=] { return real_mi_malloc_aligned(size, alignment); });
-}
-
-REAP_OWN(void *, mi_zalloc_aligned, size_t size, size_t alignment) {
-    return allocate(REAP_CALL_ALIGNED_ALLOC, size, alignment,
-                    [=] { return real_mi_zalloc_aligned(size, alignment); });
-}
-
-REAP_OWN(void *, mi_calloc_aligned, size_t count, size_t size, size_t alignment) {
-    return allocate(REAP_CALL_ALIGNED_ALLOC, product(count, size), alignment,
-                    [=] { return real_mi_calloc_aligned(count, size, alignment); });
-}
-
-REAP_OWN(void *, mi_memalign, size_t alignment, size_t size) {
-    return allocate(REAP_CALL_MEMALIGN, size, alignment, [=] { return real_mi_memalign(alignment, size); });
-}
-
-REAP_OWN(void *, mi_aligned_alloc, size_t alignment, size_t size) {
-    return allocate(REAP_CALL_ALIGNED_ALLOC, size, alignment,
-                    [=] { return real_mi_aligned_alloc(alignment, size); });
-}
-
-REAP_OWN(int, mi_posix_memalign, void **out, size_t alignment, size_t size) {
-    if (out == nullptr) return real_mi_posix_memalign(out, alignment, size);
-    int error = 0;
-    void *block = nullptr;
-    void *pointer = allocate(REAP_CALL_POSIX_MEMALIGN, size, alignment, [&, alignment, size]() -> void * {
-        error = real_mi_posix_memalign(&block, alignment, size);
-        return error == 0 ? block : nullptr;
-    });
-    if (error == 0) *out = pointer;
-    return error;
-}
-
-REAP_OWN(void *, mi_valloc, size_t size) {
-    return allocate(REAP_CALL_VALLOC, size, 4096, [=] { return real_mi_valloc(size); });
-}
-
-REAP_OWN(void *, mi_pvalloc, size_t size) {
-    return allocate(REAP_CALL_PVALLOC, size, 4096, [=] { return real_mi_pvalloc(size); });
-}
-
-REAP_OWN(void *, mi_new, size_t size) {
-    return allocate_throwing(REAP_CALL_NEW, size, 0, [=] { return real_mi_new(size); });
-}
-
-REAP_OWN(void *, mi_new_n, size_t count, size_t size) {
-    return allocate_throwing(REAP_CALL_NEW, product(count, size), 0,
-                             [=] { return real_mi_new_n(count, size); });
-}
-
-REAP_OWN(void *, mi_new_aligned, size_t size, size_t alignment) {
-    return allocate_throwing(REAP_CALL_NEW, size, alignment,
-                             [=] { return real_mi_new_aligned(size, alignment); });
-}
-
-REAP_OWN(void *, mi_new_nothrow, size_t size) {
-    return allocate_throwing(REAP_CALL_NEW, size, 0, [=] { return real_mi_new_nothrow(size); });
-}
-
-REAP_OWN(void *, mi_new_aligned_nothrow, size_t size, size_t alignment) {
-    return allocate_throwing(REAP_CALL_NEW, size, alignment,
-                             [=] { return real_mi_new_aligned_nothrow(size, alignment); });
-}
-
-REAP_OWN(void, mi_free, void *pointer) {
-    release(pointer, [=] { real_mi_free(pointer); });
-}
-
-REAP_OWN(void, mi_cfree, void *pointer) {
-    release(pointer, [=] { real_mi_cfree(pointer); });
-}
-
-REAP_OWN(void, mi_free_size, void *pointer, size_t size) {
-    release(pointer, [=] { real_mi_free_size(pointer, size); });
-}
-
-REAP_OWN(void, mi_free_size_aligned, void *pointer, size_t size, size_t alignment) {
-    release(pointer, [=] { real_mi_free_size_aligned(pointer, size, alignment); });
-}
-
-REAP_OWN(void, mi_free_aligned, void *pointer, size_t alignment) {
-    release(pointer, [=] { real_mi_free_aligned(pointer, alignment); });
-}
+} // namespace reap::preload

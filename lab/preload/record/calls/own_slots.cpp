@@ -10,11 +10,6 @@
 #include "exported.h"
 #include "slow_path.h"
 
-extern "C" {
-REAP_HIDDEN extern reap::preload::OwnFunction __start_reap_own_functions[];
-REAP_HIDDEN extern reap::preload::OwnFunction __stop_reap_own_functions[];
-}
-
 namespace reap::preload {
 namespace {
 
@@ -36,7 +31,8 @@ struct Family {
     }
 };
 constinit Family families[] = {{{"allocx", "je_", "rjem_"}, "mallocx", REAP_OWN_JEMALLOC},
-                               {{"mi_"}, "mi_malloc", REAP_OWN_MIMALLOC}};
+                               {{"mi_"}, "mi_malloc", REAP_OWN_MIMALLOC},
+                               {{"tc_"}, "tc_malloc", REAP_OWN_TCMALLOC}};
 
 // Modules all of whose calls are recorded, and the libraries.
 struct Recorded {
@@ -73,30 +69,31 @@ bool find_libraries() noexcept {
         family.library = module_of(find_definition(family.example));
         if (family.library == nullptr) continue;
         any = true;
-        for (OwnFunction *each = __start_reap_own_functions; each < __stop_reap_own_functions; ++each) {
-            if (!family.has(each->symbol)) continue;
-            void *found = find_definition(each->symbol);
-            if (module_of(found) == family.library) __atomic_store_n(&each->real, found, __ATOMIC_RELEASE);
+        for (const OwnFunction &each : own_functions()) {
+            if (!family.has(each.symbol)) continue;
+            void *found = find_definition(each.symbol);
+            if (module_of(found) == family.library) __atomic_store_n(each.real, found, __ATOMIC_RELEASE);
         }
     }
     return any;
 }
 
 const OwnFunction *find(const char *name) noexcept {
-    for (const OwnFunction *each = __start_reap_own_functions; each < __stop_reap_own_functions; ++each) {
-        if (strcmp(each->symbol, name) == 0) return each;
+    for (const OwnFunction &each : own_functions()) {
+        if (each.wrapper != nullptr && strcmp(each.symbol, name) == 0) return &each;
     }
     return nullptr;
 }
 
 // Whether a function that has no entry may allocate or free.
 bool may_allocate(const char *name) noexcept {
-    static const char *const kQueries[] = {"nallocx", "mi_malloc_size", "mi_malloc_usable_size",
-                                           "mi_malloc_good_size"};
+    static const char *const kQueries[] = {
+        "nallocx",         "mi_malloc_size", "mi_malloc_usable_size", "mi_malloc_good_size", "tc_malloc_size",
+        "tc_malloc_stats", "tc_nallocx"};
     for (const char *query : kQueries) {
         if (strcmp(query, name) == 0) return false;
     }
-    static const char *const kParts[] = {"alloc", "dup", "new", "realpath", "memalign", "free"};
+    static const char *const kParts[] = {"alloc", "dup", "new", "realpath", "memalign", "free", "destroy"};
     for (const char *part : kParts) {
         if (strstr(name, part) != nullptr) return true;
     }
@@ -191,7 +188,7 @@ class ModuleSlots {
         // position-dependent executable is such a stub, too: the stub's own slot is what counts.
         const bool stub = module_of(bound) == map_;
         if (stub && ELF64_R_TYPE(relocation.r_info) != R_X86_64_JUMP_SLOT) return true;
-        if (function.real == nullptr || (!stub && bound != function.real)) return false;
+        if (*function.real == nullptr || (!stub && bound != *function.real)) return false;
         return store(slot, function.wrapper(), access);
     }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "platform.h"
 
@@ -13,17 +14,14 @@ struct link_map;
 
 namespace reap::preload {
 
-// A function that is recorded where a shared library defines it. Aligned so that the compiler adds no
-// alignment of its own between two in their section.
-struct alignas(32) OwnFunction {
+// A function that is recorded where a shared library defines it.
+struct OwnFunction {
     const char *symbol;
-    void *(*wrapper)() noexcept; // the address of ours
-    void *real = nullptr;        // the definition; set before any slot, and then for good
+    void *(*wrapper)() noexcept; // the address of ours; null: it is not recorded
+    void **real;                 // where its definition is kept: set before any slot, and then for good
 };
 
-// Declares `variable` in the section of all of them.
-#define REAP_OWN_FUNCTION(variable)                                                                          \
-    [[gnu::section("reap_own_functions"), gnu::used]] static constinit ::reap::preload::OwnFunction variable
+std::span<const OwnFunction> own_functions() noexcept;
 
 // Sets the slots of all modules that are loaded. Once, before anything is recorded.
 void patch_own_slots() noexcept;

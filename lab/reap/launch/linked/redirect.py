@@ -8,7 +8,6 @@ another. Nothing stands aside in a program that allocates from first-class heaps
 
 import functools
 import os
-import re
 import struct
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
+from reap import native
 from reap.allocators import elf
 from reap.base.files import opened_regular
 from reap.base.records import Record
@@ -24,92 +24,67 @@ from reap.launch.linked import own_heaps, recognise
 VARIABLE = "REAP_REDIRECT"
 """Tells the preload what to do: see lab/preload/redirect/redirect.cpp."""
 
-_STANDARD = {
-    "malloc": "malloc",
-    "free|cfree|free_sized|free_aligned_sized": "free",
-    "calloc": "calloc",
-    "realloc": "realloc",
-    "reallocarray": "reallocarray",
-    "posix_memalign": "posix_memalign",
-    "memalign": "memalign",
-    "aligned_alloc": "aligned_alloc",
-    "valloc|pvalloc": "page_aligned",
-    "malloc_usable_size": "usable",
+_REPLACEMENTS = {
+    native.ALLOCATES: {
+        "s": "malloc",
+        "ns": "mallocn",
+        "sa": "malloc_aligned",
+        "as": "memalign",
+        "oas": "posix_memalign",
+        "sf": "mallocx",
+        "t": "copied",
+        "tm": "copied_most",
+    },
+    native.ZEROES: {
+        "s": "zalloc",
+        "ns": "calloc",
+        "sa": "zalloc_aligned",
+        "as": "zalloc_first",
+        "nsa": "calloc_aligned",
+        "ans": "calloc_first",
+    },
+    native.ALLOCATES_PAGES: {"s": "page_aligned"},
+    native.RESIZES: {
+        "ps": "realloc",
+        "pns": "reallocarray",
+        "psa": "realloc_aligned",
+        "pas": "realloc_second",
+        "psf": "rallocx",
+        "pnsa": "reallocarray_aligned",
+        "pa-s": "rust_realloc",
+    },
+    native.FREES: {"p": "free", "pf": "free", "p-f": "free"},
 }
-_JEMALLOC = {
-    "mallocx": "mallocx",
-    "rallocx": "rallocx",
-    "xallocx": "xallocx",
-    "sallocx": "usable",
-    "nallocx": "same",
-    "dallocx|sdallocx": "free",
+"""What the preload has in place of a function that does this with these arguments, without the last ones that
+it ignores: see lab/format/reap_own_functions.h. With a heap before them `heap_` is in front of it."""
+_WITH_BLOCK_SIZE = (
+    *("malloc", "malloc_small", "malloc_aligned", "zalloc_small", "zalloc_aligned"),
+    *("calloc", "realloc", "free"),
+)
+"""Functions of mimalloc that say the size of the block, too, begin with u: nothing is in their place."""
+_OTHERS = {
+    "jemalloc": {"xallocx": "xallocx", "sallocx": "usable", "nallocx": "same"},
+    "mimalloc": {
+        "reallocf": "reallocf",
+        "heap_reallocf": "heap_reallocf",
+        **dict.fromkeys(("usable_size", "malloc_usable_size", "malloc_size"), "usable"),
+        **dict.fromkeys(("good_size", "malloc_good_size"), "same"),
+        **dict.fromkeys((f"u{name}" for name in _WITH_BLOCK_SIZE), ""),
+    },
+    "tcmalloc": {"malloc_size": "usable"},
+    "snmalloc": {"malloc_usable_size": "usable", "rust_usable_size": "usable"},
+    "rpmalloc": {"malloc_usable_size": "usable"},
 }
-_JEMALLOC_PRIVATE = {r"(?:\w+_)?sdallocx_noflags": "free"}
-_JEMALLOC_CPP = {
-    "_Zn[wa]m(?:RKSt9nothrow_t)?": "malloc",
-    "_Zn[wa]mSt11align_val_t(?:RKSt9nothrow_t)?": "malloc_aligned",
-    "_Zd[la]Pvm?(?:St11align_val_t)?(?:RKSt9nothrow_t)?": "free",
-}
-"""C++'s operators of jemalloc's own file, which do not call its malloc ..."""
+"""Functions that only ask, or do more than their arguments say."""
+PREFIXES = {"jemalloc": "", "mimalloc": "mi_", "tcmalloc": "tc_", "snmalloc": "sn_", "rpmalloc": "rp"}
+"""In front of an allocator's own names; of jemalloc a build may have another one."""
+_LIBC = "libc"
+_OPERATORS = "_Z"
+_JEMALLOC_PRIVATE = "sdallocx_noflags"
+"""End of the name of what jemalloc's operators call."""
 _JEMALLOC_FILE = "jemalloc_cpp."
-"""... where the table has this file, source or object: others are the program's, and call malloc."""
-_MIMALLOC = {
-    "mi_(?:malloc|malloc_small|new|new_nothrow)": "malloc",
-    "mi_(?:zalloc|zalloc_small)": "zalloc",
-    "mi_calloc": "calloc",
-    "mi_(?:mallocn|new_n)": "mallocn",
-    "mi_(?:realloc|rezalloc|new_realloc)": "realloc",
-    "mi_reallocf": "reallocf",
-    "mi_(?:reallocn|recalloc|reallocarray|new_reallocn)": "reallocarray",
-    "mi_(?:free|cfree|free_size|free_aligned|free_size_aligned)": "free",
-    "mi_(?:usable_size|malloc_usable_size|malloc_size)": "usable",
-    "mi_(?:good_size|malloc_good_size)": "same",
-    "mi_(?:malloc_aligned|new_aligned|new_aligned_nothrow)": "malloc_aligned",
-    "mi_zalloc_aligned": "zalloc_aligned",
-    "mi_calloc_aligned": "calloc_aligned",
-    "mi_(?:realloc_aligned|rezalloc_aligned)": "realloc_aligned",
-    "mi_posix_memalign": "posix_memalign",
-    "mi_memalign": "memalign",
-    "mi_aligned_alloc": "aligned_alloc",
-    "mi_(?:valloc|pvalloc)": "page_aligned",
-    "mi_strdup": "copied",
-    "mi_strndup": "copied_most",
-}
-_TCMALLOC = {
-    "tc_(?:malloc|malloc_skip_new_handler|new|newarray|new_nothrow|newarray_nothrow)": "malloc",
-    "tc_(?:free|cfree|free_sized|delete|deletearray)(?:_sized|_nothrow|_aligned|_sized_aligned)?": "free",
-    "tc_calloc": "calloc",
-    "tc_realloc": "realloc",
-    "tc_(?:new|newarray)_aligned(?:_nothrow)?": "malloc_aligned",
-    "tc_posix_memalign": "posix_memalign",
-    "tc_memalign": "memalign",
-    "tc_(?:valloc|pvalloc)": "page_aligned",
-    "tc_malloc_size": "usable",
-}
-_SNMALLOC = {
-    "sn_rust_alloc": "memalign",
-    "sn_rust_alloc_zeroed": "rust_zeroed",
-    "sn_rust_dealloc": "free",
-    "sn_rust_realloc": "rust_realloc",
-}
-_RPMALLOC = {
-    "rpmalloc": "malloc",
-    "rpfree": "free",
-    "rpcalloc": "calloc",
-    "rprealloc": "realloc",
-    "rpaligned_alloc|rpmemalign": "memalign",
-    "rpaligned_realloc": "realloc_second",
-    "rpposix_memalign": "posix_memalign",
-    "rpmalloc_usable_size": "usable",
-}
-FAMILIES = {
-    "jemalloc": {**_STANDARD, **_JEMALLOC},
-    "mimalloc": {**_STANDARD, **_MIMALLOC},
-    "tcmalloc": {**_STANDARD, **_TCMALLOC},
-    "snmalloc": {**_STANDARD, **_SNMALLOC},
-    "rpmalloc": {**_STANDARD, **_RPMALLOC},
-}
-"""By the allocator: patterns of its functions' names, and what the preload has in their place."""
+"""Where the table has this file, source or object, C++'s operators are jemalloc's own, which do not call its
+malloc: others are the program's, and do."""
 
 _JUMP = 14
 """Bytes of a jump. A function without room for one, up to the next, goes on in another one."""
@@ -156,17 +131,15 @@ def find(program: str) -> Redirect | None:
 @functools.lru_cache(maxsize=64)
 def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: ARG001 - as a key
     found = recognise.find(program, program=True)
-    known = [each.name for each in found if each.seen and each.name in FAMILIES]
+    known = [each.name for each in found if each.seen and each.name in PREFIXES]
     if len(found) != 1 or len(known) != 1:
         return None
     (allocator,) = known
     with opened_regular(program) as file:
         table = [symbol for each in elf.symbol_tables(ELFFile(file)) for symbol in each.defined()]
     names = {name for name, _, _ in table}
-    patterns = FAMILIES[allocator]
-    if allocator == "jemalloc":
-        patterns = _of_jemalloc(patterns, names)
-    places = _places(table, patterns)
+    wanted = _of_jemalloc(names) if allocator == "jemalloc" else replacements(allocator)
+    places = _places(table, wanted)
     if not {"free", "realloc"} & set(places.values()) or own_heaps.used(program, table):
         return None
     return Redirect(
@@ -177,26 +150,48 @@ def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: AR
     )
 
 
-def _places(table: Sequence[tuple[str, int, int]], patterns: Mapping[str, str]) -> dict[int, str]:
+def replacements(allocator: str) -> dict[str, str]:
+    """Names of an allocator's functions, those of C among them, with what the preload has in their place."""
+    prefix = PREFIXES[allocator]
+    named = {name: _replacement(*does) for name, does in native.known_functions(allocator).items()}
+    own = {prefix + name: function for name, function in {**named, **_OTHERS[allocator]}.items() if function}
+    plain = {name: _replacement(*does) for name, does in native.known_functions(_LIBC).items()}
+    return {**plain, "malloc_usable_size": "usable", **own}
+
+
+def _replacement(kind: int, arguments: str) -> str:
+    """Name of what the preload has in place of a function; empty: nothing."""
+    passed = arguments.removeprefix("!")
+    function = _REPLACEMENTS[kind].get(passed.strip("-"), "")
+    return f"heap_{function}" if function and passed.startswith("-") else function
+
+
+def _places(table: Sequence[tuple[str, int, int]], wanted: Mapping[str, str]) -> dict[int, str]:
     """Starts of the functions of these names that have space for a jump, with what is in their place."""
-    compiled = [(re.compile(pattern), function) for pattern, function in patterns.items()]
     begins = sorted({at for _, kind, at in table if kind in _CODE})
     room = {at: following - at for at, following in pairwise(begins)}
     places: dict[int, str] = {}
     for name, kind, at in table:
         if kind not in _CODE or room.get(at, _JUMP) < _JUMP:
             continue
-        function = next((function for pattern, function in compiled if pattern.fullmatch(name)), None)
+        function = wanted.get(name)
         if function is not None:
             places[at] = function
     return places
 
 
-def _of_jemalloc(patterns: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """The patterns with the prefix of this build's names, and with what only jemalloc has."""
+def _of_jemalloc(names: Collection[str]) -> dict[str, str]:
+    """The functions with the prefix of this build's names, and what only jemalloc has."""
     prefixes = [name.removesuffix("mallocx") for name in names if name.endswith("mallocx")]
-    known = sorted(re.escape(each) for each in prefixes if f"{each}mallctl" in names)
-    prefix = "|".join(known)
-    found = {f"(?:{prefix})(?:{pattern})": function for pattern, function in patterns.items()}
-    own_operators = any(name.startswith(_JEMALLOC_FILE) for name in names)
-    return {**found, **_JEMALLOC_PRIVATE, **(_JEMALLOC_CPP if own_operators else {})}
+    functions = replacements("jemalloc")
+    found = {
+        prefix + name: function
+        for prefix in prefixes
+        if f"{prefix}mallctl" in names
+        for name, function in functions.items()
+    }
+    found |= dict.fromkeys((name for name in names if name.endswith(_JEMALLOC_PRIVATE)), "free")
+    if any(name.startswith(_JEMALLOC_FILE) for name in names):
+        operators = native.known_functions("").items()
+        found |= {name: _replacement(*does) for name, does in operators if name.startswith(_OPERATORS)}
+    return found

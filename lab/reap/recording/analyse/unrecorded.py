@@ -6,7 +6,11 @@ from reap import native
 from reap.allocators import own_functions
 from reap.recording.records import UnrecordedAllocator
 
-_BITS = {"jemalloc": native.OWN_JEMALLOC, "mimalloc": native.OWN_MIMALLOC}
+_BITS = {
+    "jemalloc": native.OWN_JEMALLOC,
+    "mimalloc": native.OWN_MIMALLOC,
+    "tcmalloc": native.OWN_TCMALLOC,
+}
 
 
 def unrecorded(
