@@ -50,7 +50,7 @@ def attached_rows(profile: Profile, attached: Attached) -> list[tuple[str, str]]
     share = units.percent(attached.share)
     unknown = (
         "calls are seen in windows of time"
-        if attached.from_start
+        if attached.from_start or attached.beside
         else "blocks may be older than the recording"
     )
     cores = f"{units.percent(attached.cpu_within)} within windows"

@@ -174,7 +174,8 @@ def test_few_windows_are_said_to_be_of_a_part_of_the_run():
         seen = SimpleNamespace(
             windows=windows, window_ns=part * 1e9, watched_ns=1e9, slowed=0, lost=0, broken=0
         )
-        return " ".join(notes._attached(SimpleNamespace(attached=True, from_start=True, attach=seen)))
+        header = SimpleNamespace(attached=True, from_start=True, attach=seen)
+        return " ".join(notes._attached(header, beside=False))
 
     assert "in 1 window, 2.0 % of the time" in said(1, 0.02)
     assert "of that part" not in said(1, 0.9) + said(20, 0.02)

@@ -57,6 +57,7 @@ class TestWatched:
     def test_a_linked_library_from_the_first_instruction_on(self, tmp_path):
         seen = of_library(tmp_path, record(tmp_path, linked(), "-", "1500"))
         assert seen.attached.from_start
+        assert "The allocator was watched by uprobes from the program's start: " in seen.notes[0]
         assert seen.objects == pytest.approx(1500, rel=0.05 if seen.attached.share > 0.99 else 1.0)
 
     def test_a_library_that_is_opened_later(self, tmp_path):
@@ -65,6 +66,10 @@ class TestWatched:
         assert seen.objects > 0
         assert not seen.attached.from_start
         assert seen.attached.share < 1  # what was missed before is not covered
+        assert "from some tenths of a second after it was loaded: " in seen.notes[0]
+        shown = reap("show", "v.reap", cwd=tmp_path).stdout
+        assert "running process" not in shown
+        assert "older than the recording" not in shown
         assert " of the time: each that met a probe cost" in done.stderr
 
     @pytest.mark.parametrize("before", [["sh", "-c", '"$@"; exit $?', "sh"], ["env", "A=1"]])

@@ -19,15 +19,22 @@ _FEW_FREES = 100
 """As many may be of blocks from before the recorder."""
 
 
-def notes(recording: native.Recording, depth: str, own: Sequence[UnrecordedAllocator] = ()) -> list[str]:
+def notes(
+    recording: native.Recording,
+    depth: str,
+    own: Sequence[UnrecordedAllocator] = (),
+    *,
+    beside: bool = False,
+) -> list[str]:
     """One sentence for each trouble, the gravest first; none for a sound recording of an ordinary program.
 
-    `own` are the program's allocators whose calls were not recorded.
+    `own` are the program's allocators whose calls were not recorded. `beside`: as `profile()` takes it.
     """
     header, whole, images = recording.header(), recording.totals(), recording.images()
     unnamed = [*_uncertain(recording.uncertain_modules()), *_refused(recording.refused_maps())]
     if header.attached:
-        return [*missing(recording), *unnamed, *_few(images, whole, depth, attached=True), *_oddities(whole)]
+        said = missing(recording, beside=beside)
+        return [*said, *unnamed, *_few(images, whole, depth, attached=True), *_oddities(whole)]
     return [
         *missing(recording),
         *unnamed,
@@ -41,12 +48,12 @@ def notes(recording: native.Recording, depth: str, own: Sequence[UnrecordedAlloc
     ]
 
 
-def missing(recording: native.Recording) -> list[str]:
+def missing(recording: native.Recording, *, beside: bool = False) -> list[str]:
     """Of these, what says that something was not recorded."""
     header, whole, images = recording.header(), recording.totals(), recording.images()
     held = coverage.coverage(recording, cut(recording))
     return [
-        *_attached(header),
+        *_attached(header, beside=beside),
         *_part(header),
         *(coverage.missing(held) if held else cut(recording)),
         *_nothing(header, images, whole),
@@ -124,13 +131,20 @@ def _unknown_interpreters(found: list[tuple[int, int, int]]) -> list[str]:
     ]
 
 
-def _attached(header: native.Header) -> list[str]:
+def _seen_from(header: native.Header, *, beside: bool) -> str:
+    if not beside:
+        whom = "by uprobes from its start" if header.from_start else "from a running process"
+        return f"Recorded {whom}"
+    since = "the program's start" if header.from_start else "some tenths of a second after it was loaded"
+    return f"The allocator was watched by uprobes from {since}"
+
+
+def _attached(header: native.Header, *, beside: bool) -> list[str]:
     if not header.attached:
         return []
     seen = header.attach
     first = "all figures are estimates from windows of time, and lifetimes and what is in use are not known"
-    whom = "by uprobes from its start" if header.from_start else "from a running process"
-    said = [f"Recorded {whom}: {first}."]
+    said = [f"{_seen_from(header, beside=beside)}: {first}."]
     if 0 < seen.windows < _FEW_WINDOWS and seen.window_ns < seen.watched_ns / 2:
         when = f"in {units.number(seen.windows, 'window')}, {units.percent(seen.window_ns / seen.watched_ns)}"
         said.append(f"Calls were seen {when} of the time: sites and sizes are of that part of the run.")

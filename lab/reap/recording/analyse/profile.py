@@ -47,8 +47,11 @@ _UNSURE = 0.2
 """An interval that reaches down to this part of its value says little."""
 
 
-def profile(recording: native.Recording, command: list[str]) -> Profile:
-    """Everything a recording says. `command` is what was run; empty: as it says itself."""
+def profile(recording: native.Recording, command: list[str], *, beside_recorder: bool = False) -> Profile:
+    """Everything a recording says. `command` is what was run; empty: as it says itself.
+
+    `beside_recorder`: the recording is `native.Recording.beside` of another.
+    """
     header = recording.header()
     whole = recording.totals()
     images = recording.images()
@@ -95,14 +98,14 @@ def profile(recording: native.Recording, command: list[str]) -> Profile:
         share=_share(recording.instruction_samples(), header, own),
         requests=_requests(recording.requests()),
         part=_part(header) if header.lead or header.gate != native.GATE_NONE else None,
-        attached=_attached(header) if header.attached else None,
+        attached=_attached(header, beside=beside_recorder) if header.attached else None,
         samples=whole.samples,
         coverage=coverage(recording, notes.cut(recording)),
         labels=dict(recording.labels()),
         unrecorded_allocators=own,
-        linked=_linked(profile(beside, [])) if beside and beside.images() else None,
+        linked=_linked(profile(beside, [], beside_recorder=True)) if beside and beside.images() else None,
         grew=grew,
-        notes=notes.notes(recording, depth, own),
+        notes=notes.notes(recording, depth, own, beside=beside_recorder),
     )
     # Patterns have intervals of their own, which say how much few samples are worth.
     everywhere = replace(profiled, sites=[each.site for each in used])
@@ -157,7 +160,7 @@ def _part(header: native.Header) -> Part:
     return Part(began=header.lead, start=start, ended=end, stop=str(limits.stop))
 
 
-def _attached(header: native.Header) -> Attached:
+def _attached(header: native.Header, *, beside: bool) -> Attached:
     seen = header.attach
     between = seen.watched_ns - seen.window_ns
     own = seen.watched_cpu_ns - seen.cost_ns
@@ -172,6 +175,7 @@ def _attached(header: native.Header) -> Attached:
         lost=seen.lost,
         broken=seen.broken,
         from_start=header.from_start,
+        beside=beside,
     )
 
 
