@@ -19,7 +19,7 @@ from reap.launch import native_files, spawn
 from reap.launch.host import sampling
 from reap.launch.process.running import with_variable
 from reap.launch.records import Launch, Outcome
-from reap.recording import beside, clock
+from reap.recording import beside, clock, mapped
 from reap.recording.part import Limits, unreached_at
 
 Depth = Literal["triage", "full"]
@@ -75,6 +75,21 @@ def record(
     """
     trace = native_name(path.absolute())
     make_room(path, force=force)
+    if mapped.must_be_copied(path):
+        with mapped.copied_to(path) as written:
+            return record(
+                launch,
+                written,
+                depth,
+                python=python,
+                exactly=exactly,
+                max_bytes=max_bytes,
+                compress=compress,
+                labels=labels,
+                limits=limits,
+                names=names,
+                start=start,
+            )
     bounded = max_bytes > 0 or (limits is not None and limits.is_ring)
     exactly = exactly and depth == "triage" and not bounded
     who, period = sampler(by_timer=sampling.check().samples == 0)
@@ -150,6 +165,8 @@ def told(outcome: Outcome, path: Path | None = None) -> list[str]:
         later = f"reap show --resolve {shlex.quote(str(path))}"
         keep = f": keep the program's files as they are until {later} has kept them" if path else ""
         said.append(nameless + keep)
+    if path and mapped.must_be_copied(path):
+        said.append("the recording was made in another folder and copied: files in its own cannot be mapped")
     return said
 
 
