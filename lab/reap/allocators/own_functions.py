@@ -25,6 +25,10 @@ _ALSO_SAYS = {
 """The same, all of it, of allocators whose own functions are known without."""
 
 
+_SAY_NOTHING = (b"\0sn_malloc\0", b"\0sn_rust_alloc\0", b"\0rpmalloc\0", b"\0tc_malloc\0")
+"""Functions of allocators that are known without what they print."""
+
+
 class OwnFunctions(Record):
     """The allocators of one file, each with one of its functions; empty where that has no name any more."""
 
@@ -67,7 +71,7 @@ def _of_file(file: BinaryIO) -> OwnFunctions:
         there.discard("mimalloc")
     found = OwnFunctions(printed=sorted({*there, *also}))
     # The table that is not dynamic has all that a program defines, which takes a second for a compiler's.
-    for table in elf.symbol_tables(parsed, dynamic=not there):
+    for table in elf.symbol_tables(parsed, dynamic=not there and not _names_another(parsed)):
         _add(found, table)
     for allocator in _SAYS:
         if allocator not in there:
@@ -75,6 +79,12 @@ def _of_file(file: BinaryIO) -> OwnFunctions:
         elif parsed.get_section_by_name(".symtab") is None:
             found.defined.setdefault(allocator, "")
     return found
+
+
+def _names_another(parsed: ELFFile) -> bool:
+    section = parsed.get_section_by_name(".strtab")
+    strings = b"" if section is None else bytes(section.data())
+    return any(name in strings for name in _SAY_NOTHING)
 
 
 def _defines(parsed: ELFFile, function: str) -> bool:

@@ -1,5 +1,6 @@
 """Allocators that are called by functions of their own: named where their calls are not recorded."""
 
+import pytest
 from building import OUT, compiled
 from recorded import recorded
 
@@ -49,6 +50,17 @@ def test_the_note_names_uprobes_where_functions_have_names():
 
 def test_a_stripped_one_is_known_by_what_it_prints():
     assert own_functions.read(linked("-s")).defined == {"jemalloc": ""}
+
+
+@pytest.mark.parametrize(
+    ("allocator", "function"),
+    [("snmalloc", "sn_rust_alloc"), ("rpmalloc", "rpmalloc"), ("tcmalloc", "tc_malloc")],
+)
+def test_one_that_prints_nothing_is_known_by_its_functions(allocator, function):
+    """Else a check passes on what it did not measure."""
+    text = LINKED.replace("<jemalloc>: ", "").replace("app_je_malloc", function)
+    program = compiled(f"linked-{allocator}", ["gcc", "-x", "c", "-", "-o", OUT], text=text)
+    assert own_functions.read(program).defined == {allocator: function}
 
 
 def test_functions_that_only_have_such_names_are_no_allocator():
