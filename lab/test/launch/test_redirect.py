@@ -5,7 +5,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from causes import JEMALLOC, Linked, known_program
+from building import OUT, compiled
+from causes import JEMALLOC, Linked, known_program, static_mimalloc
 from msgspec.structs import replace
 from programs import compile_c
 
@@ -54,6 +55,27 @@ int main(int count, char **words) {
 """Has an allocator of rpmalloc's names, and one of its own."""
 
 
+HEAPS = """
+#include <stdio.h>
+#include <string.h>
+void *mi_heap_main(void), *mi_heap_malloc(void *, size_t), *mi_heap_calloc(void *, size_t, size_t);
+void *mi_heap_realloc(void *, void *, size_t), *mi_recalloc_aligned(void *, size_t, size_t, size_t);
+void mi_free(void *);
+int main(void) {
+    int blocks = 0;
+    for (int i = 1; i < 3334; i++) {
+        char *one = mi_heap_malloc(mi_heap_main(), i), *other = mi_heap_calloc(mi_heap_main(), i, 3);
+        char *third = mi_recalloc_aligned(0, i, 2, 64);
+        memset(one, 1, i), memset(other, 1, 3 * i), memset(third, 1, 2 * i);
+        one = mi_heap_realloc(mi_heap_main(), one, 2 * i);
+        blocks += one[i - 1] + other[3 * i - 1] + third[i];
+        mi_free(one), mi_free(other), mi_free(third);
+    }
+    printf("%d\\n", blocks);
+}
+"""
+
+
 def built(source: str, linked: Linked, *, stripped: bool = False) -> str:
     if linked in {"jemalloc", "prefixed"} and not JEMALLOC.exists():
         pytest.skip("needs libjemalloc-dev")
@@ -90,6 +112,28 @@ def test_its_blocks_come_from_the_other_allocator(
     outcome = spawn.run(Launch(argv=argv, program=program, allocator=price("bump")))
     assert outcome.ahead is not None
     assert outcome.ahead.bytes > 1 << 20
+
+
+def test_a_block_of_a_heap_comes_from_the_other_allocator_that_frees_it() -> None:
+    command = [
+        "gcc",
+        "-x",
+        "c",
+        "-O1",
+        "-w",
+        "-",
+        "-x",
+        "none",
+        str(static_mimalloc()),
+        "-lpthread",
+        "-o",
+        OUT,
+    ]
+    program = compiled("of-heaps", command, text=HEAPS)
+    found = catalog.find("jemalloc")
+    assert isinstance(found, Allocator)
+    for library in ("", found.library, price("recycle")):
+        assert output(Launch(argv=[program], program=program, allocator=library)) == b"9999\n", library
 
 
 def test_only_the_allocators_own_functions_are_redirected() -> None:

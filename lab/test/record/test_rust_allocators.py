@@ -47,7 +47,7 @@ def test_a_check_does_not_pass_on_what_it_did_not_measure(tmp_path, allocator):
 
 @pytest.mark.parametrize("allocator", ["jemalloc", "snmalloc"])
 def test_a_run_names_it(tmp_path, allocator):
-    words = ["run", "--no-page", "--json", "answer.json", "--budget", "2", "--", program(allocator), "500"]
+    words = ["run", "--json", "answer.json", "--budget", "2", "--", program(allocator), "500"]
     done = reap(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert allocator in json.dumps(json.loads((tmp_path / "answer.json").read_text()))
