@@ -30,8 +30,9 @@ NATIVE = {
     "format": set(),
     "spawn": {"format"},
     "calibrate": set(),
-    "preload": {"format", "marks"},
-    "drag": {"format", "marks", "preload"},  # two of its engines are preloads
+    "older": {"format", "preload"},  # is linked into preloads, and reads modules as they do
+    "preload": {"format", "marks", "older"},
+    "drag": {"format", "marks", "older", "preload"},  # two of its engines are preloads
     "native": {"format"},
 }
 

@@ -1,7 +1,6 @@
 #include "engine.h"
 
 #include <pthread.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,7 +49,7 @@ Busy::~Busy() { --busy; }
 
 // A thread that is alone, and starts none meanwhile, needs no lock. A signal's handler that ends the process
 // must not wait for what it interrupted: it asks `holding`.
-Turn::Turn() noexcept : locked_(__libc_single_threaded == 0) {
+Turn::Turn() noexcept : locked_(!preload::is_single_threaded()) {
     holding = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (locked_) lock.lock();

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -183,7 +182,7 @@ void follow() noexcept {
     follows = true;
     real_register(
         [] {
-            other_threads = __libc_single_threaded == 0;
+            other_threads = !is_single_threaded();
             sampler.before_fork();
         },
         [] { sampler.after_fork_in_parent(); },

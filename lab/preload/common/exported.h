@@ -6,7 +6,8 @@
 
 namespace reap::preload {
 
-// The address of an exported symbol of a module, or null. The module must stay loaded meanwhile.
+// The address of an exported symbol of a module in its default version, or null. The module must stay loaded
+// meanwhile.
 const void *exported(const link_map *module, const char *name) noexcept;
 
 // The first definition in the modules that were loaded after the object that this is linked into, or null.

@@ -8,6 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
+
+#ifdef REAP_OLDER
+#include "single_threaded.h"
+#endif
 
 namespace reap::preload {
 
@@ -126,6 +131,15 @@ void *map_table(size_t bytes) noexcept;
 void *map_first_table(size_t bytes) noexcept;
 
 uint32_t thread_id() noexcept;
+
+// Whether the C library says that the process has one thread. It does since glibc 2.32.
+inline bool is_single_threaded() noexcept {
+#ifdef REAP_OLDER
+    return *older::single_threaded != 0;
+#else
+    return __libc_single_threaded != 0;
+#endif
+}
 
 // A lock that waits in the kernel; usable before any initialisation and across fork.
 class FutexLock {

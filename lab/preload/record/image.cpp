@@ -14,6 +14,7 @@
 #include "output/lost_pages.h"
 #include "real.h"
 #include "stack_walk.h"
+#include "thread_end.h"
 #include "timer_sampler.h"
 
 namespace reap::preload {
@@ -24,9 +25,7 @@ namespace {
 
 constexpr size_t kMaxCommand = 4096;
 
-pthread_key_t thread_end_key;
-
-void thread_ended(void *) { image.leave(thread_state); }
+constinit ThreadEnd thread_end{[](void *) { image.leave(thread_state); }};
 
 } // namespace
 
@@ -37,7 +36,7 @@ Owner Image::owner(const ThreadState &thread) const noexcept {
 Owner Image::process() const noexcept { return {pid_, 0, process_start_, number_, 0, began_}; }
 
 void Image::start(uint32_t flags) noexcept {
-    pthread_key_create(&thread_end_key, thread_ended);
+    thread_end.prepare();
     const char *path = getenv(REAP_TRACE_ENV);
     const char *const socket = getenv(REAP_SOCKET_ENV);
     // Kept, as a program may write over its environment.
@@ -165,10 +164,8 @@ void Image::enter(ThreadState &thread) noexcept {
     if (thread.takes_over && thread.writes != Writes::Samples) note_takeover(thread);
 }
 
-// A value that is not null makes the key's destructor run when the thread ends.
 void Image::expect_end(ThreadState &thread) noexcept {
-    if (!thread.end_key_set) pthread_setspecific(thread_end_key, &thread);
-    thread.end_key_set = true;
+    if (!thread.end_key_set) thread.end_key_set = thread_end.expect(&thread);
 }
 
 void Image::note_first_sample(uint64_t ticks) noexcept {
@@ -389,7 +386,7 @@ uint8_t *Image::begin_event_slow(ThreadState &thread) noexcept {
 }
 
 bool Image::note_threads() noexcept {
-    const bool alone = __libc_single_threaded != 0;
+    const bool alone = is_single_threaded();
     if (alone && threading_ == Threading::Unknown) threading_ = Threading::Alone;
     if (!alone && threading_ == Threading::Alone) see_threads();
     return threading_ == Threading::Alone;

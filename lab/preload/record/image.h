@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 
 #include "address_owners.h"
@@ -212,7 +211,7 @@ class Image {
     // prepares the second one, for which it allocates: that event has a stamp again, and lies before all of
     // the second thread's.
     [[nodiscard]] bool known_alone() const noexcept {
-        return threading_ == Threading::Alone && __libc_single_threaded != 0;
+        return threading_ == Threading::Alone && is_single_threaded();
     }
     [[nodiscard]] bool needs_no_stamp_among_threads(const ThreadState &thread, const void *address,
                                                     size_t size) const noexcept {

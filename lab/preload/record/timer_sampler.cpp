@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ Owner owner_of_samples;
 uint32_t clock_of_samples;
 RecordStream samples;
 int writing; // one thread's handler at a time; the others drop their sample
-timer_t timer;
+int timer;   // the kernel's: before glibc 2.34 librt has the functions
 bool running;
 
 int sampling_signal() noexcept { return SIGRTMAX - 2; }
@@ -35,7 +36,7 @@ int sampling_signal() noexcept { return SIGRTMAX - 2; }
 void yield_signal() noexcept {
     const ErrnoGuard keep;
     running = false;
-    timer_delete(timer);
+    syscall(SYS_timer_delete, timer);
     struct sigaction action{};
     action.sa_handler = SIG_IGN; // discards a pending tick
     real_sigaction(sampling_signal(), &action, nullptr);
@@ -129,10 +130,10 @@ void start_timer_sampler(TraceFile &trace, const Owner &process, uint32_t clock)
     sigevent event{};
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = signal;
-    if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) return;
+    if (syscall(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) return;
     const long period_ns = static_cast<long>(trace.sampler_period_us()) * 1000;
     const itimerspec every{{0, period_ns}, {0, period_ns}};
-    running = timer_settime(timer, 0, &every, nullptr) == 0;
+    running = syscall(SYS_timer_settime, timer, 0, &every, nullptr) == 0;
 }
 
 void stop_timer_sampler() noexcept {

@@ -24,6 +24,7 @@
 #include "reap/mark.h"
 #include "reap_requests.h"
 #include "reap_trace.h"
+#include "thread_end.h"
 
 namespace {
 
@@ -38,6 +39,8 @@ struct ThreadState {
     uint64_t depth = 0; // requests within requests; the outermost counts
 };
 constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
+
+void thread_ended(void *);
 
 class Process {
   public:
@@ -67,7 +70,7 @@ class Process {
     const reap_mark_listener *next_ = nullptr;
     reap_requests_block *idle_ = nullptr;
     uint8_t *alive_ = nullptr;
-    pthread_key_t thread_end_ = 0;
+    ThreadEnd thread_end_{thread_ended};
     FutexLock lock_;
     char path_[4096] = {};
 };
@@ -108,7 +111,7 @@ void Process::start() noexcept {
     close_quietly(descriptor);
     if (memory == MAP_FAILED) return;
     auto *file = static_cast<reap_requests_file *>(memory);
-    if (file->magic != REAP_REQUESTS_MAGIC || pthread_key_create(&thread_end_, thread_ended) != 0) {
+    if (file->magic != REAP_REQUESTS_MAGIC) {
         munmap(memory, sizeof(reap_requests_file));
         return;
     }
@@ -117,6 +120,7 @@ void Process::start() noexcept {
         *page = 1;
         alive_ = page;
     }
+    thread_end_.prepare();
     pthread_atfork([] { process.before_fork(); }, [] { process.after_fork(); },
                    [] { process.after_fork_in_child(); });
     file_ = file;
@@ -124,7 +128,7 @@ void Process::start() noexcept {
 
 reap_requests_block *Process::acquire() noexcept {
     const ErrnoGuard keep;
-    pthread_setspecific(thread_end_, this); // a non-null value makes the destructor run
+    thread_end_.expect(this);
     {
         const LockGuard guard(lock_);
         if (reap_requests_block *const block = idle_) {

@@ -272,7 +272,7 @@ void fill_head() noexcept {
 bool start_thread(MappedBlocks *opens) noexcept {
     if (thread_stack == nullptr) thread_stack = map_private(stack_bytes);
     if (thread_stack == nullptr) return false;
-    pthread_attr_t attributes;
+    pthread_attr_t attributes{}; // before glibc 2.34 pthread_attr_init does nothing without libpthread
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

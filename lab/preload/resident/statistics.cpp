@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <sys/auxv.h>
 
+#include "narrow_mallinfo.h"
 #include "provider.h"
 
 namespace reap::preload {
@@ -15,6 +16,8 @@ using Mallctl = int(const char *, void *, size_t *, void *, size_t);
 using Property = int(const char *, size_t *);
 using ProcessInfo = void(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *);
 using Usage = void(size_t *, size_t *);
+
+constexpr const char *narrow_name = "mallinfo";
 
 struct Source {
     uint32_t kind;
@@ -27,7 +30,12 @@ constexpr Source sources[] = {
     {REAP_RESIDENT_TCMALLOC, "MallocExtension_GetNumericProperty"},
     {REAP_RESIDENT_MIMALLOC, "mi_process_info"},
     {REAP_RESIDENT_GLIBC, "mallinfo2"},
+    {REAP_RESIDENT_GLIBC, narrow_name}, // before glibc 2.33
 };
+
+struct mallinfo (*narrow)();
+
+struct mallinfo2 widened() { return widen(narrow(), writable_bytes()); }
 
 bool is_recorder(const char *file) noexcept {
     const char *name = strrchr(file, '/');
@@ -144,8 +152,14 @@ void Statistics::find() noexcept {
     for (const Source &source : sources) {
         // Statistics of a heap that is not in use would be misleading.
         if (serves.base == nullptr || provider_of(source.function).base != serves.base) continue;
+        const bool is_narrow = source.function == narrow_name;
+        if (is_narrow && provider_of("gnu_get_libc_version").base != serves.base) continue;
         kind_ = source.kind;
         function_ = dlsym(RTLD_DEFAULT, source.function);
+        if (is_narrow) {
+            narrow = reinterpret_cast<struct mallinfo (*)()>(function_);
+            function_ = reinterpret_cast<void *>(&widened);
+        }
         Data data{.base = reinterpret_cast<uint64_t>(serves.base)};
         dl_iterate_phdr(find_data, &data);
         data_begin_ = data.begin;
