@@ -1,9 +1,16 @@
-"""The dynamic loader, where a command names it itself."""
+"""The dynamic loader: where a command names it itself, and whether its C library suits the preloads."""
 
+import re
 from pathlib import Path
 
-from reap.base.errors import ExitCode, ReapError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
 
+from reap.base.errors import ExitCode, ReapError
+from reap.launch import native_files
+
+_RELEASE = re.compile(rb"GNU C Library [^\n]* version 2\.(\d+)")
+"""What a libc.so.6 prints when it is run."""
 _WITH_VALUE = frozenset(
     {"--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0"}
     | {"--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"}
@@ -35,3 +42,37 @@ def program_of(image: Path, arguments: list[str]) -> str:
         "give the program itself",
         ExitCode.NOT_EXECUTABLE,
     )
+
+
+def obstacle(image: Path, interpreter: str) -> tuple[str, str] | None:
+    """Obstacle that a program's C library is to the preloads, and what to do about it; None if there is none.
+
+    The loader ends a program whose preload needs more than the C library has.
+    """
+    if "ld-musl" in interpreter:
+        return (
+            f"{image} is built for the musl C library; reap's preloads and the allocators are for glibc",
+            "build it for glibc",
+        )
+    library = (Path(interpreter).resolve().parent / "libc.so.6").resolve()
+    # What this Python runs with was seen to suit when reap was built or installed.
+    if not library.exists() or str(library) in Path("/proc/self/maps").read_text():
+        return None
+    release = _RELEASE.search(library.read_bytes())
+    needed = max(map(_needed, native_files.preloads()), default=0)
+    if release is None or needed <= int(release[1]):
+        return None
+    return (
+        f"{image} runs with glibc 2.{int(release[1])}, and reap's preloads need glibc 2.{needed}",
+        "install reap from its wheel, whose preloads need glibc 2.17",
+    )
+
+
+def _needed(preload: Path) -> int:
+    """Minor version of the newest glibc 2 that a preload needs; 0 if it needs none."""
+    with preload.open("rb") as file:
+        sections = [each for each in ELFFile(file).iter_sections() if isinstance(each, GNUVerNeedSection)]
+        libraries = [library for each in sections for library in each.iter_versions()]
+        names = [version.name for _, versions in libraries for version in versions]
+    found = (re.match(r"GLIBC_2\.(\d+)", name) for name in names)
+    return max((int(each[1]) for each in found if each), default=0)

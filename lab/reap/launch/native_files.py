@@ -23,6 +23,11 @@ def preload(name: str) -> Path:
     return _find(f"lib/libreap-{name}.so", executable=False)
 
 
+def preloads() -> list[Path]:
+    """All objects to preload that are installed."""
+    return sorted((Path(str(resources.files("reap"))) / "lib").glob("libreap-*.so"))
+
+
 def assembler() -> Path:
     """Assembler that `reap-drag-cc` has compilers call; the folder is for `-B`."""
     return _find("lib/drag-cc/as", executable=True)

@@ -282,11 +282,8 @@ def _obstacle(image: Path, facts: elf.Elf, command: list[str]) -> tuple[str, str
             if facts.go
             else f"{build}; or {seen}",
         )
-    if "ld-musl" in facts.interpreter:
-        return (
-            f"{image} is built for the musl C library; reap's preloads and the allocators are for glibc",
-            "build it for glibc",
-        )
+    if (found := loader.obstacle(image, facts.interpreter)) is not None:
+        return found
     if sanitizer := _sanitizer(facts):
         return (
             f"{image} is built with {sanitizer}, which brings its own malloc and must come first",

@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import struct
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,26 @@ def test_musl(tmp_path):
         assert "musl" in refused(str(executable(tmp_path / "program", data)), preload=True).what
     finally:
         link.unlink()
+
+
+@pytest.mark.parametrize(("minor", "refuses"), [(5, True), (99, False)])
+def test_a_c_library_that_is_older_than_the_preloads_need(tmp_path, minor, refuses):
+    """Its loader is never run: it would end the program, "version `GLIBC_2.35' not found"."""
+    banner = f"GNU C Library (Debian GLIBC 2.{minor}-1) stable release version 2.{minor}.\n"
+    (tmp_path / "libc-2.so").write_text(banner)
+    (tmp_path / "libc.so.6").symlink_to("libc-2.so")
+    (tmp_path / "ld-linux").touch()
+    old = b"/lib64/ld-linux-x86-64.so.2"
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="ld") as short:
+        link = Path(short) / "ld.so"
+        link.symlink_to(tmp_path / "ld-linux")
+        data = Path(program("busy")).read_bytes().replace(old, bytes(link).ljust(len(old), b"\0"))
+        path = str(executable(tmp_path / "program", data))
+        if not refuses:
+            enter([path])
+            return
+        what = refused(path, preload=True).what
+        assert what.startswith(f"{path} runs with glibc 2.5, and reap's preloads need glibc 2.")
 
 
 def test_static():
