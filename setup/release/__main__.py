@@ -1,11 +1,12 @@
-"""Build and check what a release consists of. Nothing is uploaded, and nothing needs the network.
+"""Build and check what a release consists of. Nothing is uploaded.
 
     setup/bootstrap release                           # once: the tools that setup/python/release.lock has
     .venv/bin/python setup/release prepare VERSION    # writes the version everywhere, dates the changelog
     .venv/bin/python setup/release check              # versions, changelog, tag, nothing uncommitted
     .venv/bin/python setup/release build [--trial] [--with WHEEL ...] [--results FOLDER ...] [--out FOLDER]
     .venv/bin/python setup/release wheel FOLDER       # one wheel alone, for the Python that runs this
-    .venv/bin/python setup/release needs WHEEL        # what keeps its glibc from being older
+    .venv/bin/python setup/release older              # what wheels are linked with; needs a network once
+    .venv/bin/python setup/release needs WHEEL        # what its files need of glibc; 1 if that is too new
 
 `build` leaves in dist/VERSION: the source distribution, a wheel that was built from it, the wheel of
 reap-studies, wheels built elsewhere (--with), the notes of the changelog, a CycloneDX bill of materials and
@@ -27,10 +28,12 @@ from pathlib import Path
 import bill
 import versions
 import wheel
+from commands import run
 
-PYTHON, GLIBC = "cp311-abi3", 35
-"""Of the wheel: the stable ABI of the oldest Python, and the newest minor version of glibc 2 that it may
-need, which all platforms of docs/how-to/install.md have."""
+import older
+
+PYTHON = "cp311-abi3"
+"""Of the wheel: the stable ABI of the oldest Python."""
 
 
 STUDY = ("study.html", "study.json", "figures.csv", "parts.jsonl", "*.svg")
@@ -42,7 +45,7 @@ def build(out: Path, version: str, others: list[Path], results: list[Path]) -> l
     for each in others:
         check_wheel(each, version)
     if results:
-        wheel.run(sys.executable, versions.ROOT / "studies/bench/keep.py", "--check", *results)
+        run(sys.executable, versions.ROOT / "studies/bench/keep.py", "--check", *results)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     source = wheel.sources(out)
@@ -55,11 +58,11 @@ def build(out: Path, version: str, others: list[Path], results: list[Path]) -> l
     (out / "notes.md").write_text(versions.notes(version))
     if results:
         attach(out / f"reap-results-{version}.tar.xz", results)
-    wheel.run(sys.executable, "-m", "twine", "check", "--strict", source, *wheels, studies)
+    run(sys.executable, "-m", "twine", "check", "--strict", source, *wheels, studies)
     files = sorted(out.iterdir())
     sums = "".join(f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (out / "SHA256SUMS").write_text(sums)
-    wheel.run("sha256sum", "--check", "--quiet", "SHA256SUMS", cwd=out)
+    run("sha256sum", "--check", "--quiet", "SHA256SUMS", cwd=out)
     return [*files, out / "SHA256SUMS"]
 
 
@@ -80,10 +83,10 @@ def check_wheel(path: Path, version: str) -> None:
         raise versions.NotReadyError(f"{path.name}: the wheel is for {PYTHON} (setup/release has that)")
     if "reap/native.abi3.so" not in zipfile.ZipFile(path).namelist():
         raise versions.NotReadyError(f"{path.name}: its module is of one Python alone, not of the stable ABI")
-    if wheel.glibc(path) > GLIBC:
+    if too_new := wheel.too_new(path):
         raise versions.NotReadyError(
-            f"{path.name} needs glibc 2.{wheel.glibc(path)}, and its platforms have 2.{GLIBC}: "
-            "build it on an older system, see docs/how-to/install.md"
+            "\n".join(f"{path.name}: {name} needs {', '.join(needed)}" for name, needed in too_new.items())
+            + "\nlab/older has a fall-back for each function of a newer glibc: add one"
         )
 
 
@@ -101,7 +104,8 @@ def main() -> int:
     building.add_argument("--out", type=Path)
     one = verbs.add_parser("wheel", help="build one wheel, for the Python that runs this")
     one.add_argument("folder", type=Path)
-    needing = verbs.add_parser("needs", help="what keeps a wheel's glibc from being older")
+    verbs.add_parser("older", help="prepare what wheels are linked with, for an older glibc")
+    needing = verbs.add_parser("needs", help="what a wheel's files need of glibc")
     needing.add_argument("wheel", type=Path)
     asked = parser.parse_args()
     try:
@@ -110,12 +114,12 @@ def main() -> int:
             print("Next: setup/install && setup/man, then git diff, commit, tag, setup/release check")
         elif asked.verb == "check":
             print(f"{versions.check()} is ready to be built: setup/release build")
+        elif asked.verb == "older":
+            print(older.prepare())
         elif asked.verb == "needs":
-            newest = wheel.glibc(asked.wheel)
-            for minor in range(newest, newest - 2, -1):
-                print(f"For glibc 2.{minor - 1}, these must not call:")
-                for name, symbols in wheel.newest(asked.wheel, minor - 1).items():
-                    print(f"  {name}: {', '.join(symbols)}")
+            for name, minor in wheel.newest(asked.wheel).items():
+                print(f"glibc 2.{minor:<4}{name}")
+            check_wheel(asked.wheel, versions.current())
         elif asked.verb == "wheel":
             asked.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory() as scratch:

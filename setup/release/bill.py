@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from commands import run
 from cyclonedx.model import HashAlgorithm, HashType
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentType
@@ -15,7 +16,7 @@ from cyclonedx.schema import OutputFormat, SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 from versions import ROOT, NotReadyError
-from wheel import bundled, run
+from wheel import bundled
 
 VENDORED = ROOT / "lab" / "reap" / "draw" / "vendor" / "README.md"
 ROW = re.compile(
@@ -88,7 +89,7 @@ def _linked() -> list[Component]:
 
 
 def _bundled(wheel: Path) -> list[Component]:
-    """The shared libraries in a wheel."""
+    """The libraries in a wheel's module."""
     return [
         Component(
             name=package,
@@ -96,7 +97,7 @@ def _bundled(wheel: Path) -> list[Component]:
             type=ComponentType.LIBRARY,
             bom_ref=f"{wheel.name}-{package}",
             purl=PackageURL("deb", "debian", package, version),
-            description=f"copied into {wheel.name}",
+            description=f"linked into {wheel.name}",
         )
         for package, version in bundled(wheel)
     ]

