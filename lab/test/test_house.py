@@ -173,6 +173,34 @@ def test_the_library_includes_only_what_comes_before():
             assert other in allowed, f"{path.relative_to(ROOT)} includes a header of {other}"
 
 
+CHEAP = [
+    *("array", "bit", "concepts", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "exception"),
+    *("limits", "new", "tuple", "type_traits", "utility"),
+    "stdexcept",  # for libc++ alone
+]
+QUICK = ["best_fit", "fixed_block", "obstack", "per_class", "reap", "region", "region_emulator"]
+QUICK += ["size_class_allocator", "stack_like"]
+
+
+def test_layers_include_no_header_that_takes_long_to_compile():
+    """Not <algorithm>, <atomic>, <memory> or <mutex>: each has more lines than a layer with all else it uses.
+
+    Layers for threads, and Mempool's iterators, need what they include.
+    """
+    root = ROOT / "library" / "include"
+    waiting = [f"reap/layer/{name}.h" for name in QUICK]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        text = (root / name).read_text()
+        waiting += re.findall(r'^#\s*include "(reap/[^"]+)"', text, re.MULTILINE)
+        for header in re.findall(r"^#\s*include <(\w+)>", text, re.MULTILINE):
+            assert header in CHEAP, f"{name} includes <{header}>"
+
+
 def test_each_header_of_the_library_has_its_test():
     """layer/region.h has region_test.cpp, or a test that includes it; a part is tested with its whole."""
     headers = committed("library/include/reap/**/*.h", "library/include/reap/**/*.hpp")

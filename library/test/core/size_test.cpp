@@ -6,6 +6,13 @@
 
 namespace {
 
+TEST(Size, MaximumAndMinimumOfSeveral) {
+    static_assert(reap::detail::max(1, 2) == 2 && reap::detail::max(2, 1) == 2 &&
+                  reap::detail::max(1, 3, 2, 0) == 3);
+    static_assert(reap::detail::min(1, 2) == 1 && reap::detail::min(2, 1) == 1 &&
+                  reap::detail::min(2, 0, 3, 1) == 0);
+}
+
 TEST(Size, OnlyPowersOfTwoAreAlignments) {
     EXPECT_FALSE(reap::is_alignment(0));
     EXPECT_FALSE(reap::is_alignment(3));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,6 +9,7 @@
 #include "reap/core/annotate.h"
 #include "reap/core/mode.h"
 #include "reap/core/secret.h"
+#include "reap/core/size.h"
 
 // The links of free lists, which lie in the free blocks themselves. `Layer` makes the type distinct for two
 // layers, one inside the other: otherwise both would take room.
@@ -64,8 +64,8 @@ class EncodedLinks {
     /// From now on nodes may lie in these bytes as well.
     void cover(const void *data, std::size_t size) noexcept {
         const auto start = reinterpret_cast<std::uintptr_t>(data);
-        low_ = std::min(low_, start);
-        high_ = std::max(high_, start + size);
+        low_ = detail::min(low_, start);
+        high_ = detail::max(high_, start + size);
     }
     /// Whether the address is between the lowest and the highest byte covered.
     [[nodiscard]] bool covers(const void *address) const noexcept {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -91,15 +90,20 @@ using MisuseHandler = void (*)(const MisuseReport &report);
 
 // Not `detail`: where a mode's own namespace of that name comes first, this would become part of it.
 namespace process {
-inline constinit std::atomic<MisuseHandler> misuse_handler{abort_on_misuse};
+// Atomic, by the compiler's functions: <atomic> takes longer to compile than all headers of the library
+// together.
+inline constinit MisuseHandler misuse_handler = abort_on_misuse;
 } // namespace process
 
 /// Installs `handler` for misuse in all threads and returns the previous one. Null stands for the default.
 inline MisuseHandler set_misuse_handler(MisuseHandler handler) noexcept {
-    return process::misuse_handler.exchange(handler != nullptr ? handler : abort_on_misuse);
+    return __atomic_exchange_n(&process::misuse_handler, handler != nullptr ? handler : abort_on_misuse,
+                               __ATOMIC_SEQ_CST);
 }
 
 /// Reports a misuse. For user-defined layers.
-inline void report_misuse(const MisuseReport &report) { process::misuse_handler.load()(report); }
+inline void report_misuse(const MisuseReport &report) {
+    __atomic_load_n(&process::misuse_handler, __ATOMIC_SEQ_CST)(report);
+}
 
 } // namespace reap

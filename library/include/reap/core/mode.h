@@ -15,6 +15,9 @@
 //   REAP_CHECKED. REAP_QUARANTINE  how many freed blocks of a hardened layer wait, 0 to 4096, in digits
 //   alone. Default: 16. REAP_TSAN  0: -fsanitize=thread is there for something else than ThreadSanitizer.
 //   REAP_MARK_POOLS  1: layers report what they allocate (reap/mark.h), for who measures drag. Default: 0.
+//   REAP_PREBUILT  1: link the default layers' code from the library that CMake calls Reap::prebuilt, which
+//   defines this, instead of compiling it. Default: 0. Ignored where that library lacks the mode: under
+//   sanitizers and memcheck, with REAP_MARK_POOLS, and with another quarantine than the default.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -64,6 +67,12 @@ tests. Define one of them as 1."
 
 #if !defined(REAP_MARK_POOLS)
 #define REAP_MARK_POOLS 0
+#endif
+#if !defined(REAP_PREBUILT)
+#define REAP_PREBUILT 0
+#elif REAP_PREBUILT && (REAP_ASAN || REAP_TSAN || REAP_MEMCHECK || REAP_MARK_POOLS || REAP_QUARANTINE != 16)
+#undef REAP_PREBUILT
+#define REAP_PREBUILT 0
 #endif
 #if REAP_MARK_POOLS && (REAP_CHECKED || REAP_HARDENED || REAP_TSAN)
 #error                                                                                                       \

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -41,7 +40,7 @@ class Quarantine {
     }
 
   private:
-    std::array<void *, Length> blocks_{};
+    void *blocks_[Length] = {};
     std::size_t at_ = 0; // of the oldest
 };
 

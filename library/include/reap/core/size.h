@@ -10,6 +10,31 @@
 
 namespace reap::inline REAP_MODE {
 
+namespace detail {
+
+// Not std::max and std::min: <algorithm> takes longer to compile than all headers of a layer together. By
+// reference, as those: of values g++ 12 makes longer code (setup/golden).
+// NOLINTBEGIN(bugprone-return-const-ref-from-parameter)
+template <class T>
+[[nodiscard]] constexpr const T &max(const T &one, const T &other) noexcept {
+    return one < other ? other : one;
+}
+template <class T, class... More>
+[[nodiscard]] constexpr T max(T one, T other, More... more) noexcept {
+    return max(max(one, other), more...);
+}
+template <class T>
+[[nodiscard]] constexpr const T &min(const T &one, const T &other) noexcept {
+    return other < one ? other : one;
+}
+template <class T, class... More>
+[[nodiscard]] constexpr T min(T one, T other, More... more) noexcept {
+    return min(min(one, other), more...);
+}
+// NOLINTEND(bugprone-return-const-ref-from-parameter)
+
+} // namespace detail
+
 /// The largest possible object: pointers into it must be subtractable.
 inline constexpr std::size_t max_object = std::numeric_limits<std::ptrdiff_t>::max();
 

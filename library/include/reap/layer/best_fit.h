@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -248,20 +247,20 @@ class BestFit {
     static constexpr std::size_t source_alignment(std::size_t alignment) noexcept {
         // A source may distinguish an object's own memory from chunks.
         if constexpr (requires { Upstream::large_alignment; })
-            return std::max({alignment, granule, alignof(Large), Upstream::large_alignment});
+            return detail::max(alignment, granule, alignof(Large), Upstream::large_alignment);
         else
-            return std::max({alignment, granule, alignof(Large)});
+            return detail::max(alignment, granule, alignof(Large));
     }
     static constexpr std::size_t lead_for(std::size_t alignment) noexcept {
-        return round_up(sizeof(Large), std::max({alignment, granule, alignof(Large)}));
+        return round_up(sizeof(Large), detail::max(alignment, granule, alignof(Large)));
     }
     static constexpr BestFitOptions sensible(BestFitOptions options) noexcept {
-        options.chunk = std::max(options.chunk, std::size_t{4096}) / 32 * 32;
-        options.large_object = std::min(options.large_object, options.chunk / 4);
+        options.chunk = detail::max(options.chunk, std::size_t{4096}) / 32 * 32;
+        options.large_object = detail::min(options.large_object, options.chunk / 4);
         return options;
     }
     static constexpr std::size_t block_for(std::size_t size) noexcept {
-        return std::max(least, round_up(size + tag_size, granule));
+        return detail::max(least, round_up(size + tag_size, granule));
     }
 
     // A word may have been part of an object of any type before it was a tag, and another thread may read an
@@ -304,7 +303,7 @@ class BestFit {
         const std::size_t was_purged = found->tag & purged;
         take_out(found);
         // The remainder before it must be a block.
-        std::size_t padding = padding_at(start + tag_size, std::max(alignment, granule));
+        std::size_t padding = padding_at(start + tag_size, detail::max(alignment, granule));
         while (padding > 0 && padding < least) padding += alignment;
         std::size_t before = previous_used;
         if (padding > 0) {
@@ -384,7 +383,7 @@ class BestFit {
     [[nodiscard]] void *take_large(std::size_t size,
                                    std::size_t alignment) noexcept(F == Failure::returns_null) {
         const std::size_t lead = lead_for(alignment);
-        const std::size_t whole = round_up(lead + std::max(size, least_usable), granule);
+        const std::size_t whole = round_up(lead + detail::max(size, least_usable), granule);
         auto *const data = static_cast<std::byte *>(obtain<F>(source_, whole, source_alignment(alignment)));
         if (data == nullptr) return nullptr;
         adopt(data, whole, alignment);
@@ -414,9 +413,10 @@ class BestFit {
             Large *const own = large_of(object);
             const std::size_t alignment = own->alignment;
             const std::size_t before = own->size;
-            if (!is_large(size, alignment) || wanted > std::max({alignment, granule, alignof(Large)}))
+            if (!is_large(size, alignment) || wanted > detail::max(alignment, granule, alignof(Large)))
                 return nullptr;
-            const std::size_t whole = round_up(lead_for(alignment) + std::max(size, least_usable), granule);
+            const std::size_t whole =
+                round_up(lead_for(alignment) + detail::max(size, least_usable), granule);
             std::byte *const data = disown(own);
             void *const moved = source_.try_resize(data, before, whole, source_alignment(alignment));
             if (moved == nullptr) {

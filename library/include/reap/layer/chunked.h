@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -9,6 +7,7 @@
 
 #include "reap/core/annotate.h"
 #include "reap/core/mode.h"
+#include "reap/core/size.h"
 
 // What layers that carve chunks share: lists of chunks, how chunks grow, and marks. A chunk is any type with
 // `older` and `size`, a mark's record any with `older` and `serial`. Lists begin with the newest.
@@ -66,11 +65,14 @@ template <class Options, class Chunk>
 /// How much more may be taken from the source.
 template <class Options>
 [[nodiscard]] std::size_t below_limit(const Options &options, std::size_t held) noexcept {
-    return options.limit - std::min(options.limit, held);
+    return options.limit - detail::min(options.limit, held);
 }
 
 /// No two marks of a process have the same number: a mark of a destroyed layer equals no other's.
-inline constinit std::atomic<std::uint64_t> marks_taken{0};
+inline constinit std::uint64_t marks_taken = 0;
+[[nodiscard]] inline std::uint64_t next_mark() noexcept {
+    return __atomic_add_fetch(&marks_taken, 1, __ATOMIC_RELAXED);
+}
 
 /// A mark of a layer, to rewind to.
 template <class Layer, class Record>

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 
 #include "reap/core/failure.h"
 #include "reap/core/mode.h"
+#include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/source/cached_pages.h"
 
@@ -74,7 +74,7 @@ class Count {
         ++statistics_.live_blocks;
         statistics_.bytes += size + (size == 0);
         statistics_.live_bytes += size + (size == 0);
-        statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.live_bytes);
+        statistics_.peak_bytes = detail::max(statistics_.peak_bytes, statistics_.live_bytes);
         return data;
     }
 

@@ -2,11 +2,11 @@
 // checked mode in one template.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <type_traits>
@@ -48,7 +48,7 @@ struct FixedBlockStatistics {
 
 /// The default alignment of blocks of a size: that of malloc, or the largest that divides the size.
 [[nodiscard]] constexpr std::size_t natural_alignment(std::size_t size) noexcept {
-    return std::min(size & (0 - size), alignof(std::max_align_t));
+    return detail::min(size & (0 - size), alignof(std::max_align_t));
 }
 
 /// Blocks of one size, freed one by one or all together.
@@ -282,6 +282,7 @@ class FixedBlock {
     std::byte *blocks_of(Slab *slab) const noexcept { return reinterpret_cast<std::byte *>(slab) + lead_; }
     std::byte *end_of(Slab *slab) const noexcept { return blocks_of(slab) + capacity_ * stride_; }
     [[nodiscard]] std::size_t words() const noexcept { return (capacity_ + 63) / 64; }
+    [[nodiscard]] std::size_t bitmap_size() const noexcept { return words() * sizeof(std::uint64_t); }
     [[nodiscard]] bool fits(std::size_t size, std::size_t alignment) const noexcept {
         return size <= block_size_ && is_alignment(alignment) && alignment <= alignment_;
     }
@@ -357,10 +358,11 @@ void FixedBlock<Upstream>::start() {
                       "alignment, which must be a power of two; round the size up");
     if (block_size_ > largest_block)
         throw_invalid("reap::FixedBlock: the block size is above 64 MB; ask a source of pages for these");
-    alignment_ = std::max(alignment_, alignof(void *));
-    const std::size_t raw_alignment = checked ? std::max(alignment_, alignof(std::max_align_t)) : alignment_;
+    alignment_ = detail::max(alignment_, alignof(void *));
+    const std::size_t raw_alignment =
+        checked ? detail::max(alignment_, alignof(std::max_align_t)) : alignment_;
     stride_ = checked ? round_up(guard::padded(block_size_, alignment_), raw_alignment) : block_size_;
-    slab_size_ = std::max(std::size_t{4096}, std::bit_ceil(16 * stride_));
+    slab_size_ = detail::max(std::size_t{4096}, std::bit_ceil(16 * stride_));
     const std::size_t bitmap = (slab_size_ / stride_ + 63) / 64 * sizeof(std::uint64_t) * (hardened ? 2 : 1);
     lead_ = round_up(sizeof(Slab) + bitmap, raw_alignment);
     capacity_ = (slab_size_ - lead_) / stride_;
@@ -394,7 +396,7 @@ template <Source Upstream>
 void FixedBlock<Upstream>::restock(Slab *slab) noexcept {
     std::uint64_t *word = slab->bitmap();
     if (slab->free == capacity_) {
-        std::fill_n(word, words(), 0);
+        std::memset(word, 0, bitmap_size());
         slab->free = 0;
         run_ = blocks_of(slab);
         run_end_ = end_of(slab);
@@ -442,7 +444,8 @@ void FixedBlock<Upstream>::spill(void *block) noexcept {
             ++at;
         } while (at != half && slab_of(*at, slab_size_) == slab);
     }
-    top_ = std::copy(half, top_, magazine_);
+    std::memmove(magazine_, half, static_cast<std::size_t>(top_ - half) * sizeof *half);
+    top_ = magazine_ + (top_ - half);
     *top_++ = block;
 }
 
@@ -457,7 +460,7 @@ void FixedBlock<Upstream>::carve() noexcept {
         slab = ::new (carve_) Slab{.owner = this};
     }
     slab->seal.set(*slab, home());
-    std::fill_n(slab->bitmap(), words() * (hardened ? 2 : 1), 0);
+    std::memset(slab->bitmap(), 0, bitmap_size() * (hardened ? 2 : 1));
     carve_ += slab_size_;
     ++slabs_;
     run_ = blocks_of(slab);
@@ -474,10 +477,11 @@ bool FixedBlock<Upstream>::take_chunk() {
         return true;
     }
     const std::size_t least = slab_size_;
-    const std::size_t allowed = options_.limit - std::min(options_.limit, held_);
+    const std::size_t allowed = options_.limit - detail::min(options_.limit, held_);
     if (least > allowed) return fail<F>() != nullptr;
-    const std::size_t usual = std::min(next_chunk_, max_object / 4);
-    const std::size_t wanted = std::min(round_up(std::max(usual, least), least), allowed & ~(least - 1));
+    const std::size_t usual = detail::min(next_chunk_, max_object / 4);
+    const std::size_t wanted =
+        detail::min(round_up(detail::max(usual, least), least), allowed & ~(least - 1));
     std::size_t size = wanted;
     void *data = nullptr;
     if (wanted > least) data = obtain<Failure::returns_null>(source_, wanted, slab_size_);
@@ -490,7 +494,7 @@ bool FixedBlock<Upstream>::take_chunk() {
 
     held_ += size;
     links_.cover(data, size);
-    const std::size_t growth = std::max(options_.growth, std::size_t{1});
+    const std::size_t growth = detail::max(options_.growth, std::size_t{1});
     next_chunk_ =
         next_chunk_ > options_.largest_chunk / growth ? options_.largest_chunk : next_chunk_ * growth;
     auto *const chunk = ::new (data) Slab{.owner = this, .size = size};
@@ -692,7 +696,7 @@ void FixedBlock<Upstream>::end_hardened(bool keeps_chunks) noexcept {
         for (; at != end; at += slab_size_) {
             auto *const slab = reinterpret_cast<Slab *>(at);
             slab->seal.clear();
-            if (keeps_chunks) std::fill_n(slab->bitmap() + words(), words(), 0);
+            if (keeps_chunks) std::memset(slab->bitmap() + words(), 0, bitmap_size());
         }
     }
 }

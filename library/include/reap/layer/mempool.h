@@ -2,7 +2,6 @@
 // hardened and checked mode in one template.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -67,7 +66,7 @@ class Mempool {
 
     /// As many as fit in 64 KB, but at least one.
     static constexpr std::size_t default_objects_per_chunk() noexcept {
-        return std::max(chunk_size, largest_block) / largest_block * layout(largest_block).capacity;
+        return detail::max(chunk_size, largest_block) / largest_block * layout(largest_block).capacity;
     }
 
     /// `objects_per_chunk`: how many objects a chunk has room for; throws std::invalid_argument for 0. The
@@ -165,11 +164,11 @@ class Mempool {
     // A chunk is a sequence of blocks, each at a multiple of its size: an object's block is found from its
     // address, while the chunk can be of any size and come from anywhere.
     static constexpr std::size_t chunk_size = std::size_t{64} << 10;
-    static constexpr std::size_t alignment = std::max(alignof(T), checked ? 16 : alignof(Place));
+    static constexpr std::size_t alignment = detail::max(alignof(T), checked ? 16 : alignof(Place));
     // From a slot to its object.
     static constexpr std::size_t lead = checked ? guard::lead(alignment) : 0;
     static constexpr std::size_t place_size = round_up(
-        checked ? guard::padded(sizeof(T), alignment) : std::max(sizeof(T), sizeof(Place)), alignment);
+        checked ? guard::padded(sizeof(T), alignment) : detail::max(sizeof(T), sizeof(Place)), alignment);
     // One bit per this many bytes: no two objects begin in the same unit, and a shift turns an object's
     // address into its bit.
     static constexpr std::size_t unit = std::bit_floor(place_size);
@@ -203,9 +202,9 @@ class Mempool {
         while (layout(block).capacity == 0) block *= 2;
         return block;
     }
-    static constexpr std::size_t largest_block =
-        std::max({std::size_t{4096},
-                  place_size <= chunk_size ? std::bit_ceil(8 * place_size) : block_for_one(), 2 * alignment});
+    static constexpr std::size_t largest_block = detail::max(
+        std::size_t{4096}, place_size <= chunk_size ? std::bit_ceil(8 * place_size) : block_for_one(),
+        2 * alignment);
 
     /// Blocks as large as chunks, where these are small.
     static constexpr Layout layout_for(std::size_t objects_per_chunk) {
@@ -473,7 +472,7 @@ bool Mempool<T, Upstream>::next_block() noexcept(F == Failure::returns_null) {
     ::new (block->live()) std::uint64_t[layout_.words]{};
     block->older = newest_;
     newest_ = block;
-    const std::size_t places = std::min(left_, layout_.capacity);
+    const std::size_t places = detail::min(left_, layout_.capacity);
     left_ -= places;
     fresh_ = block->data() + layout_.first;
     fresh_end_ = fresh_ + places * place_size;

@@ -2,7 +2,6 @@
 // and checked mode in one template.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -232,7 +231,7 @@ class Obstack : public ArrayMembers<Obstack<Upstream, Granule>> {
         std::byte *next;
     };
 
-    static constexpr std::size_t chunk_alignment = std::max(Granule, alignof(std::max_align_t));
+    static constexpr std::size_t chunk_alignment = detail::max(Granule, alignof(std::max_align_t));
     static constexpr std::size_t chunk_lead = round_up(sizeof(Chunk), chunk_alignment);
     // What lies before and behind a growing object, and its alignment.
     static constexpr std::size_t grown_alignment = checked ? chunk_alignment : Granule;
@@ -447,7 +446,7 @@ bool Obstack<Upstream, Granule>::take_chunk(std::size_t need,
     const annotate::Quiet quiet;
     const std::size_t least = chunk_lead + need;
     const std::size_t allowed = detail::below_limit(options_, held_);
-    const std::size_t usual = std::min(std::max(chunk_lead + wanted, next_chunk_), allowed);
+    const std::size_t usual = detail::min(detail::max(chunk_lead + wanted, next_chunk_), allowed);
     Allocation got;
     if (usual > least) got = obtain_at_least<Failure::returns_null>(source_, usual, chunk_alignment);
     if (got.data == nullptr) {
@@ -459,13 +458,13 @@ bool Obstack<Upstream, Granule>::take_chunk(std::size_t need,
     }
     // A source may return more than requested, and the limit counts all that is held. Memory beyond the limit
     // is not used: at deallocation a source accepts any size between the two.
-    got.size = std::min(got.size, allowed);
+    got.size = detail::min(got.size, allowed);
     held_ += got.size;
-    const std::size_t growth = std::max(options_.growth, std::size_t{1});
+    const std::size_t growth = detail::max(options_.growth, std::size_t{1});
     next_chunk_ =
         next_chunk_ > options_.largest_chunk / growth ? options_.largest_chunk : next_chunk_ * growth;
     Chunk *const chunk = ::new (got.data) Chunk{
-        nullptr, got.size, nullptr, chunk_lead + wanted > std::max(options_.largest_chunk, next_chunk_)};
+        nullptr, got.size, nullptr, chunk_lead + wanted > detail::max(options_.largest_chunk, next_chunk_)};
     if constexpr (checked) guard::close(start_of(chunk), room_of(chunk), guard::Fill::fresh);
     enter(chunk);
     return true;
@@ -537,7 +536,7 @@ void Obstack<Upstream, Granule>::give_back(void *object, std::size_t size) noexc
     if (at + round_up(size + (size == 0), Granule) == current_) {
         pool_.came_back(object);
         current_ = at;
-        floor_ = std::min(floor_, at);
+        floor_ = detail::min(floor_, at);
     }
 }
 
@@ -654,7 +653,7 @@ void *Obstack<Upstream, Granule>::guarded(std::size_t size,
                                           std::size_t alignment) noexcept(F == Failure::returns_null) {
     if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
     size += size == 0;
-    alignment = std::max(alignment, chunk_alignment);
+    alignment = detail::max(alignment, chunk_alignment);
     const std::size_t whole = guard::padded(size, alignment);
     void *const raw = take<F>(whole, alignment);
     if (raw == nullptr) return nullptr;

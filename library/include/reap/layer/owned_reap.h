@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -189,7 +188,7 @@ class OwnedChunks {
         }
     }
     static const std::byte *window_of_words(const void *data, std::size_t alignment) noexcept {
-        return static_cast<const std::byte *>(data) + (std::max(alignment, Window) - Window);
+        return static_cast<const std::byte *>(data) + (detail::max(alignment, Window) - Window);
     }
     /// A reap puts in front of a large object as much as the object's alignment, or less than Window. Only
     /// one word is read later; the reap overwrites others.
@@ -197,7 +196,7 @@ class OwnedChunks {
         if (data == nullptr) return nullptr;
         cover(data, size);
         if constexpr (hardened) recorded_windows<Window>.add(window_of_words(data, alignment));
-        const std::size_t least = std::max(alignment, Window) - Window;
+        const std::size_t least = detail::max(alignment, Window) - Window;
         for (std::size_t lead = least; lead < least + Window; lead += Words::smallest)
             claim(static_cast<std::byte *>(data) + lead);
         return data;
@@ -205,7 +204,7 @@ class OwnedChunks {
     /// Hardened mode: words are encoded with their own address. In memory that moved, the ownership words are
     /// written again; everything else is the object's.
     void claim_again(const void *before, void *data, std::size_t alignment) noexcept {
-        const std::size_t least = std::max(alignment, Window) - Window;
+        const std::size_t least = detail::max(alignment, Window) - Window;
         for (std::size_t lead = least; lead < least + Window; lead += Words::smallest) {
             void **const word = Words::word_for(static_cast<const std::byte *>(data) + lead);
             void *const *const was = Words::word_for(static_cast<const std::byte *>(before) + lead);
@@ -510,7 +509,7 @@ class OwnedReap : private detail::ReapOwner<ChunksOver<Upstream, Window>, Granul
                 return moved;
             }
         }
-        std::memcpy(moved, object, std::min(usable_size(object), size));
+        std::memcpy(moved, object, detail::min(usable_size(object), size));
         deallocate(object);
         return moved;
     }

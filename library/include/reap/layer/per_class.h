@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -18,6 +17,7 @@
 #include "reap/core/misuse.h"
 #include "reap/core/quarantine.h"
 #include "reap/core/secret.h"
+#include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/core/typed.h"
 #include "reap/source/malloc.h"
@@ -159,9 +159,9 @@ class PerClass {
         }
     };
 
-    static constexpr std::size_t alignment = std::max(alignof(T), checked ? 16 : alignof(Free));
+    static constexpr std::size_t alignment = detail::max(alignof(T), checked ? 16 : alignof(Free));
     static constexpr std::size_t size =
-        checked ? guard::padded(sizeof(T), alignment) : std::max(sizeof(T), sizeof(Free));
+        checked ? guard::padded(sizeof(T), alignment) : detail::max(sizeof(T), sizeof(Free));
 
     template <Failure F>
     [[gnu::always_inline]] void *take() noexcept(F == Failure::returns_null) {

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <utility>
 
 #include "reap/core/failure.h"
 #include "reap/core/keep.h"
+#include "reap/core/size.h"
 #include "reap/core/source.h"
 #include "reap/layer/owned_reap.h"
 #include "reap/layer/per_thread.h"
@@ -138,7 +138,7 @@ class PerThread<Reap<Upstream, Granule, Window, S>, detail::MakeLayer<Reap<Upstr
             all.held += one.held;
             all.live += one.live;
             all.free += one.free;
-            all.largest_hole = std::max(all.largest_hole, one.largest_hole);
+            all.largest_hole = detail::max(all.largest_hole, one.largest_hole);
             all.spare += one.spare;
             all.chunks += one.chunks;
             all.large_objects += one.large_objects;

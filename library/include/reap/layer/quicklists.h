@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -127,7 +126,7 @@ class Quicklists {
 
     /// Of a size that an object has.
     [[nodiscard]] Free *&list_of(std::size_t usable) noexcept {
-        return lists_[(std::max(usable, Heap::least_usable) - Heap::least_usable) / granule];
+        return lists_[(detail::max(usable, Heap::least_usable) - Heap::least_usable) / granule];
     }
 
     Heap heap_;

@@ -2,7 +2,6 @@
 // layer/reap/.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -241,7 +240,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
 
     /// Checked mode fills the padding before an aligned object.
     static constexpr std::size_t largest_alignment =
-        checked ? std::max(Window, std::size_t{2} << 20) : std::size_t{1} << 30;
+        checked ? detail::max(Window, std::size_t{2} << 20) : std::size_t{1} << 30;
 
     // Not defaulted, as in Region. Inline, or a local reap is not kept in registers.
     [[gnu::always_inline]] Reap() noexcept
@@ -360,7 +359,8 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         if (object == nullptr || code > Shadow::last_small || alignment > unit) [[unlikely]] {
             if constexpr (!told) return deallocate(object);
             pool_.came_back(object);
-            return free_out_of_line(object, Shadow::block_for(size + (size == 0)), std::max(alignment, unit));
+            return free_out_of_line(object, Shadow::block_for(size + (size == 0)),
+                                    detail::max(alignment, unit));
         }
         pool_.came_back(object);
         give(object, code);
@@ -416,7 +416,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
             return resized(object, new_size);
         }
         const std::size_t whole = Shadow::block_for(old_size + (old_size == 0));
-        const bool large = whole + std::max(alignment, unit) - unit > largest_in_chunk() &&
+        const bool large = whole + detail::max(alignment, unit) - unit > largest_in_chunk() &&
                            chunk_of(object, chunk_) == nullptr;
         return resize_raw(object, whole, large, new_size) && resized(object, new_size);
     }
@@ -1002,7 +1002,9 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         return *reinterpret_cast<const OwnerRecord *>(owner_word(object));
     }
     /// Hardened mode: whether owner_of() may be read.
-    [[gnu::always_inline]] bool has_owner(const void *object) const noexcept {
+    [[gnu::always_inline]] bool has_owner(const void *object) const noexcept
+        requires hardened // the record of windows takes 16 MB of address space
+    {
         return links_.covers(object) && recorded_windows<Window>.has(static_cast<const std::byte *>(object) -
                                                                      (Shadow::offset_of(object) == 0));
     }
@@ -1084,3 +1086,6 @@ using SizedReap = Reap<Upstream, 16, Window, Sizes::told>;
 #include "reap/layer/reap/look.h"     // IWYU pragma: keep
 #include "reap/layer/reap/resize.h"   // IWYU pragma: keep
 #include "reap/layer/reap/serve.h"    // IWYU pragma: keep
+
+// Behind them all: it instantiates them.
+#include "reap/layer/reap/prebuilt.h" // IWYU pragma: keep

@@ -2,7 +2,6 @@
 // one template.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -283,7 +282,7 @@ class Region : private detail::RegionState, public ArrayMembers<Region<Upstream,
         static constexpr bool has_record = !std::is_trivially_destructible_v<T>;
         static constexpr std::size_t lead = has_record ? round_up(sizeof(Record), alignof(T)) : 0;
         static constexpr std::size_t alignment =
-            has_record ? std::max(alignof(T), alignof(Record)) : alignof(T);
+            has_record ? detail::max(alignof(T), alignof(Record)) : alignof(T);
         static constexpr std::size_t size(std::size_t count) noexcept {
             return lead + count * sizeof(T) + (count == 0);
         }
@@ -310,7 +309,7 @@ class Region : private detail::RegionState, public ArrayMembers<Region<Upstream,
         return {*this, data, size, alignment, object};
     }
 
-    static constexpr std::size_t chunk_alignment = std::max(Granule, alignof(std::max_align_t));
+    static constexpr std::size_t chunk_alignment = detail::max(Granule, alignof(std::max_align_t));
     static constexpr std::size_t chunk_lead = round_up(sizeof(Chunk), chunk_alignment);
 
     static std::byte *start_of(Chunk *chunk) noexcept {
@@ -531,7 +530,8 @@ bool Region<Upstream, Granule>::take_chunk(std::size_t need) {
     const annotate::Quiet quiet;
     const std::size_t allowed = detail::below_limit(*options_, held_);
     if (least > allowed) return fail<F>() != nullptr;
-    const std::size_t wanted = std::min(std::max(least, detail::next_chunk(*options_, chunk_)), allowed);
+    const std::size_t wanted =
+        detail::min(detail::max(least, detail::next_chunk(*options_, chunk_)), allowed);
     Allocation got;
     if (wanted > least) got = obtain_at_least<Failure::returns_null>(source_, wanted, chunk_alignment);
     // A source that cannot supply the usual size may still supply the needed one.
@@ -547,7 +547,7 @@ template <Source Upstream, std::size_t Granule>
 void Region<Upstream, Granule>::adopt(Allocation got) noexcept {
     // A source may return more than requested, and the limit counts all that is held. Memory beyond the limit
     // is not used: at deallocation a source accepts any size between the two.
-    got.size = std::min(got.size, options_->limit - held_);
+    got.size = detail::min(got.size, options_->limit - held_);
     held_ += got.size;
     Chunk *const chunk = ::new (got.data) Chunk{nullptr, got.size};
     if constexpr (checked) {
@@ -561,7 +561,7 @@ template <Source Upstream, std::size_t Granule>
 template <Failure F>
 void *Region<Upstream, Granule>::take_large(std::size_t size, std::size_t alignment) {
     const annotate::Quiet quiet;
-    alignment = std::max(alignment, chunk_alignment);
+    alignment = detail::max(alignment, chunk_alignment);
     const std::size_t lead = large_lead(alignment);
     const std::size_t allowed = detail::below_limit(*options_, held_);
     if (!is_possible(size, alignment, lead) || lead + size > max_object >> 6U || lead + size > allowed)
@@ -647,14 +647,16 @@ bool Region<Upstream, Granule>::resize_raw(void *object, std::size_t old_size,
         return true;
     }
     if (old_size == 0 || new_size == 0)
-        return resize_raw(object, std::max(old_size, std::size_t{1}), std::max(new_size, std::size_t{1}));
+        return resize_raw(object, detail::max(old_size, std::size_t{1}),
+                          detail::max(new_size, std::size_t{1}));
     return !is_last && new_size <= old_size;
 }
 
 template <Source Upstream, std::size_t Granule>
 typename Region<Upstream, Granule>::Mark Region<Upstream, Granule>::mark() {
-    void *const data = take_open<Failure::throws>(sizeof(MarkRecord), std::max(Granule, alignof(MarkRecord)));
-    marks_ = ::new (data) MarkRecord{marks_, ++detail::marks_taken,  chunk_,          current_,
+    void *const data =
+        take_open<Failure::throws>(sizeof(MarkRecord), detail::max(Granule, alignof(MarkRecord)));
+    marks_ = ::new (data) MarkRecord{marks_, detail::next_mark(),    chunk_,          current_,
                                      large_, {pass_mark, cleanups_}, ledger_.newest()};
     cleanups_ = &marks_->boundary;
     Pool::begin_part(marks_);
@@ -820,7 +822,7 @@ template <Failure F>
 void *Region<Upstream, Granule>::guarded(std::size_t size, std::size_t alignment) {
     if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
     size += size == 0;
-    alignment = std::max(alignment, chunk_alignment);
+    alignment = detail::max(alignment, chunk_alignment);
     void *const raw = take_open<F>(guard::padded(size, alignment), alignment);
     return raw == nullptr ? nullptr : ledger_.admit(raw, size, alignment);
 }
@@ -866,3 +868,5 @@ bool Region<Upstream, Granule>::guarded_resize(void *object, std::size_t old_siz
 }
 
 } // namespace reap::inline REAP_MODE
+
+#include "reap/layer/region/prebuilt.h" // IWYU pragma: keep

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstring>
@@ -242,7 +241,7 @@ class RegionEmulator : public TypedMembers<RegionEmulator<Upstream>> {
             return nullptr;
         if constexpr (checked) {
             size += size == 0;
-            alignment = std::max(alignment, usual);
+            alignment = detail::max(alignment, usual);
         }
         const std::size_t whole = checked ? guard::padded(size, alignment) : size;
         void *const raw = obtain<F>(source_, whole, alignment);

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 
 #include "reap/core/mode.h"
+#include "reap/core/size.h"
 #include "reap/core/source.h"
 
 namespace reap::inline REAP_MODE {
@@ -41,7 +41,7 @@ class Segregate {
         if (size > Threshold) return obtain_at_least<Failure::returns_null>(large_, size, alignment);
         // More than the threshold would be freed to the wrong source.
         const Allocation got = obtain_at_least<Failure::returns_null>(small_, size, alignment);
-        return {got.data, std::min(got.size, Threshold)};
+        return {got.data, detail::min(got.size, Threshold)};
     }
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         if (data == nullptr) return;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <concepts>
@@ -30,13 +29,19 @@ class ClassList {
     static constexpr std::array<std::size_t, count> sizes{Classes...};
     static constexpr std::size_t largest = sizes[count - 1];
     static_assert(count < 256 && largest <= 65536, "classes are for small objects");
-    static_assert(std::is_sorted(sizes.begin(), sizes.end(), std::less_equal<>()) || count == 1);
+    static_assert(
+        [] {
+            for (std::size_t number = 1; number < count; ++number)
+                if (sizes[number] <= sizes[number - 1]) return false;
+            return true;
+        }(),
+        "classes are in rising order");
     static_assert(((Classes > 0 && Classes % sizeof(void *) == 0) && ...),
                   "a class is a multiple of sizeof(void *)");
 
     /// The alignment of a class's blocks: a power of two divides its multiples, up to a cache line.
     [[nodiscard]] static constexpr std::size_t alignment_of(std::size_t size) noexcept {
-        return std::min(size & (0 - size), std::size_t{64});
+        return detail::min(size & (0 - size), std::size_t{64});
     }
 
     /// The index of the smallest class that holds such an object, or `count` if there is none.
@@ -57,7 +62,7 @@ class ClassList {
   private:
     /// The divisor of all classes, and their common alignment.
     static constexpr std::size_t unit = std::size_t{1} << std::countr_zero((Classes | ...));
-    static constexpr std::size_t every = std::min(unit, std::size_t{64});
+    static constexpr std::size_t every = detail::min(unit, std::size_t{64});
     static constexpr std::array<std::uint8_t, largest / unit + 1> table = [] {
         std::array<std::uint8_t, largest / unit + 1> numbers{};
         for (std::size_t at = 0; at < numbers.size(); ++at) {
@@ -171,8 +176,9 @@ class SizeClassAllocator {
 
     /// Whether the address lies in a chunk of this allocator. Linear in the number of chunks.
     [[nodiscard]] bool owns(const void *address) const noexcept {
-        return std::any_of(std::begin(pools_), std::end(pools_),
-                           [address](const Pool &pool) { return pool.owns(address); });
+        for (const Pool &pool : pools_)
+            if (pool.owns(address)) return true;
+        return false;
     }
 
     [[nodiscard]] SizeClassStatistics statistics() const noexcept {
@@ -208,8 +214,8 @@ class SizeClassAllocator {
     /// Hardened mode's free.
     void retire(void *object, std::size_t number) noexcept {
         if (number == Classes::count || !pools_[number].holds(object)) [[unlikely]] {
-            const bool mine = std::any_of(std::begin(pools_), std::end(pools_),
-                                          [object](const Pool &pool) { return pool.holds(object); });
+            bool mine = false;
+            for (const Pool &pool : pools_) mine = mine || pool.holds(object);
             return report_misuse({mine ? Misuse::wrong_size : Misuse::foreign_free, object, 0, name});
         }
         pools_[number].retire_held(object, name);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -257,7 +256,7 @@ void *StackLike<Upstream>::refill(std::size_t size,
         leave(piece);
         piece = nullptr;
     }
-    if (piece == nullptr) piece = take_piece<F>(std::max(need, options_.size));
+    if (piece == nullptr) piece = take_piece<F>(detail::max(need, options_.size));
     if (piece == nullptr) return nullptr;
     piece_->last = last_;
     piece_->current = current_;
@@ -357,7 +356,7 @@ void *StackLike<Upstream>::guarded(std::size_t size,
                                    std::size_t alignment) noexcept(F == Failure::returns_null) {
     if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
     size += size == 0;
-    alignment = std::max(alignment, minimum);
+    alignment = detail::max(alignment, minimum);
     const std::size_t whole = guard::padded(size, alignment);
     void *const raw = take<F>(whole, alignment);
     if (raw == nullptr) return nullptr;

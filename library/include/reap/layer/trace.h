@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -38,7 +37,7 @@ class LastEvents {
     /// The number of events received.
     [[nodiscard]] std::uint64_t told() const noexcept { return told_; }
     /// The number of events kept.
-    [[nodiscard]] std::size_t size() const noexcept { return std::min<std::uint64_t>(told_, Capacity); }
+    [[nodiscard]] std::size_t size() const noexcept { return detail::min<std::uint64_t>(told_, Capacity); }
     /// The oldest event kept is number 0; `number` must be below size().
     [[nodiscard]] const TraceEvent &operator[](std::size_t number) const noexcept {
         return events_[(told_ - size() + number) % Capacity];

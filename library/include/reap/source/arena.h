@@ -271,7 +271,7 @@ void *Arena<Upstream>::take_elsewhere(std::size_t run, std::size_t alignment) {
     const std::size_t need = page + run + (alignment > page ? alignment - page : 0);
     const std::size_t allowed = (options_.limit - mapped_) & ~(page - 1);
     if (need > allowed) return fail<F>();
-    const std::size_t wanted = std::min(std::max(size_, need), allowed);
+    const std::size_t wanted = detail::min(detail::max(size_, need), allowed);
     Extent extent;
     // A source that cannot supply the usual size may still supply the needed one.
     if (!(wanted > need && map<Failure::returns_null>(extent, wanted)) && !map<F>(extent, need))
@@ -334,9 +334,9 @@ template <Source Upstream>
 void Arena<Upstream>::begin_run(std::byte *at, std::size_t run) noexcept {
     Extent &extent = *current_;
     if (extent.prepared > at)
-        guard::open(at, std::min(static_cast<std::size_t>(extent.prepared - at), run), name);
+        guard::open(at, detail::min(static_cast<std::size_t>(extent.prepared - at), run), name);
     annotate::undefined(at, run);
-    std::byte *const behind = std::max(extent.prepared, at + run);
+    std::byte *const behind = detail::max(extent.prepared, at + run);
     if (std::byte *const next = at + run + page; next > behind) {
         guard::close(behind, static_cast<std::size_t>(next - behind), guard::Fill::fresh);
         extent.prepared = next;
@@ -375,7 +375,7 @@ template <Source Upstream>
 void Arena<Upstream>::verify_ended(const Extent &extent) noexcept {
     const std::uint32_t *pages = extent.runs;
     for (std::byte *at = extent.start; at < extent.top;) {
-        const std::size_t run = std::max(std::size_t{*pages & ~ended}, std::size_t{1});
+        const std::size_t run = detail::max(std::size_t{*pages & ~ended}, std::size_t{1});
         if ((*pages & ended) != 0) guard::open(at, run * page, name);
         at += run * page;
         pages += run;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -111,7 +110,7 @@ class Buffer {
     void *guarded(std::size_t size, std::size_t alignment) noexcept {
         if (!is_possible(size, alignment, guard::extra(alignment))) return nullptr;
         size += size == 0;
-        alignment = std::max(alignment, alignof(std::max_align_t));
+        alignment = detail::max(alignment, alignof(std::max_align_t));
         const std::size_t whole = guard::padded(size, alignment);
         void *const raw = bump(whole, alignment);
         if (raw == nullptr) return nullptr;

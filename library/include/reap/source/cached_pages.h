@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 
 #include "reap/core/loaded.h"
@@ -45,7 +44,7 @@ class ThreadChunks {
     /// No list has a chunk. The caller may be a destructor that dlclose() runs, when it is too late to keep
     /// the code loaded that empties the lists.
     [[gnu::noinline]] static Allocation allocate_slow(std::size_t size, std::size_t alignment) noexcept {
-        if (!is_kept_loaded_.exchange(true, std::memory_order_relaxed))
+        if (!__atomic_exchange_n(&is_kept_loaded_, true, __ATOMIC_RELAXED))
             detail::keep_loaded(reinterpret_cast<const void *>(&deallocate_slow));
         return lists_.try_allocate_at_least(size, alignment);
     }
@@ -73,7 +72,7 @@ class ThreadChunks {
     // Without constructor or destructor, so that an access needs no call to check whether they live yet.
     static inline constinit thread_local ChunkLists<Upstream> lists_{0};
     static inline constinit thread_local bool closed_ = false;
-    static inline constinit std::atomic<bool> is_kept_loaded_{false};
+    static inline constinit bool is_kept_loaded_ = false;
 };
 
 /// The system's pages through a per-thread ChunkCache: the default source of layers.

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <mutex>
 #include <type_traits>
 
 #include "reap/core/failure.h"
+#include "reap/core/mutex.h"
 #include "reap/core/source.h"
 #include "reap/source/cached_pages.h"
 #include "reap/source/superblocks.h"
@@ -36,27 +36,27 @@ class SharedSuperblocks {
 
     template <Failure F>
     [[nodiscard]] static Allocation obtain_chunk(std::size_t least, std::size_t wanted) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return all_.obtain_chunk<F>(least, wanted);
     }
     [[nodiscard]] static void *try_allocate(std::size_t size, std::size_t alignment) noexcept {
         if (is_large(size, alignment)) return SystemPages::try_allocate(size, alignment);
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return all_.try_allocate(size, alignment);
     }
     static void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
         if (is_large(size, alignment)) return SystemPages::deallocate(data, size, alignment);
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         all_.deallocate(data, size, alignment);
     }
     /// Returns empty superblocks to the system.
     static void trim() noexcept {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         all_.trim();
     }
     /// Bytes in superblocks.
     [[nodiscard]] static std::size_t held() noexcept {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return all_.held();
     }
 
@@ -69,7 +69,7 @@ class SharedSuperblocks {
         return size > All::largest || !is_alignment(alignment) || alignment > All::smallest;
     }
 
-    static inline constinit std::mutex mutex_;
+    static inline constinit Mutex mutex_;
     static inline constinit detail::ImmortalSuperblocks<> immortal_;
     static inline All &all_ = immortal_.all;
 };

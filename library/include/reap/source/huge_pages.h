@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +46,7 @@ class HugePages {
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) const noexcept {
         if (!is_possible(size, alignment, page)) return {};
         const std::size_t whole = round_up(size + (size == 0), page);
-        const Allocation got = SystemPages::try_allocate_at_least(whole, std::max(alignment, page));
+        const Allocation got = SystemPages::try_allocate_at_least(whole, detail::max(alignment, page));
         if (got.data != nullptr) wish(got);
         return got;
     }
@@ -168,7 +167,7 @@ inline std::size_t HugePages::huge_bytes(const void *data, std::size_t size) noe
             found += std::strtoul(line + std::strlen(field), nullptr, 10) * 1024;
         }
     }
-    return std::min(found, size);
+    return detail::min(found, size);
 }
 
 } // namespace reap::inline REAP_MODE

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -29,7 +28,7 @@ class Counter {
     }
     /// Returns the previous value.
     std::size_t subtract(std::size_t amount) noexcept { return std::exchange(value_, value_ - amount); }
-    void raise(std::size_t value) noexcept { value_ = std::max(value_, value); }
+    void raise(std::size_t value) noexcept { value_ = detail::max(value_, value); }
     void set(std::size_t value) noexcept { value_ = value; }
     [[nodiscard]] std::size_t get() const noexcept { return value_; }
 

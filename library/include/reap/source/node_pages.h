@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <concepts>
@@ -41,7 +40,7 @@ class NodePages {
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
         if (!is_possible(size, alignment, page_size())) return {};
         const Allocation got =
-            obtain_at_least<Failure::returns_null>(pages_, size, std::max(alignment, page_size()));
+            obtain_at_least<Failure::returns_null>(pages_, size, detail::max(alignment, page_size()));
         if (got.data != nullptr && !bind(got) && told_ != nullptr) {
             told_({"NodePages",
                    "mbind was refused; is the kernel built with NUMA, and may this container use mbind?",
@@ -55,7 +54,7 @@ class NodePages {
     }
 
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
-        pages_.deallocate(data, size, std::max(alignment, page_size()));
+        pages_.deallocate(data, size, detail::max(alignment, page_size()));
     }
 
     [[nodiscard]] unsigned node() const noexcept { return node_; }
@@ -101,8 +100,8 @@ class NodePages {
         unsigned long mask[most_nodes / bits] = {};
         mask[node_ / bits] |= 1UL << node_ % bits;
         // The kernel uses one bit less than it is told.
-        return ::syscall(SYS_mbind, got.data, std::max(got.size, std::size_t{1}), mode, mask, most_nodes + 1,
-                         move) == 0;
+        return ::syscall(SYS_mbind, got.data, detail::max(got.size, std::size_t{1}), mode, mask,
+                         most_nodes + 1, move) == 0;
     }
 
     [[no_unique_address]] HeldCopy<Pages> pages_;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cerrno>
 #include <concepts>
 #include <cstddef>
@@ -36,7 +35,7 @@ class PopulatedPages {
 
     [[nodiscard]] Allocation try_allocate_at_least(std::size_t size, std::size_t alignment) noexcept {
         if (!is_possible(size, alignment, page_size())) return {};
-        alignment = std::max(alignment, page_size());
+        alignment = detail::max(alignment, page_size());
         const Allocation got = obtain_at_least<Failure::returns_null>(pages_, size, alignment);
         if (got.data == nullptr || populate(got.data, got.size)) return got;
         pages_.deallocate(got.data, got.size, alignment);
@@ -48,7 +47,7 @@ class PopulatedPages {
     }
 
     void deallocate(void *data, std::size_t size, std::size_t alignment) noexcept {
-        pages_.deallocate(data, size, std::max(alignment, page_size()));
+        pages_.deallocate(data, size, detail::max(alignment, page_size()));
     }
 
     [[nodiscard]] const Pages &source() const noexcept { return pages_; }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -57,7 +55,7 @@ class Superblocks {
     template <Failure F>
     [[nodiscard]] Allocation obtain_chunk(std::size_t least, std::size_t wanted) {
         const unsigned lowest = order_of(least);
-        const unsigned usual = std::max(lowest, order_of(std::min(wanted, largest)));
+        const unsigned usual = detail::max(lowest, order_of(detail::min(wanted, largest)));
         for (unsigned order = usual + 1; order-- > lowest;)
             if (free_[order] != nullptr) return take(order, order);
         for (unsigned order = usual + 1; order < orders; ++order)
@@ -88,7 +86,7 @@ class Superblocks {
                                    std::size_t alignment) noexcept
         requires ResizingSource<Upstream>
     {
-        if (alignment <= smallest && std::min(size, new_size) <= largest) return nullptr;
+        if (alignment <= smallest && detail::min(size, new_size) <= largest) return nullptr;
         return upstream_.try_resize(data, size, new_size, alignment);
     }
 
@@ -141,7 +139,7 @@ class Superblocks {
     template <class Use>
     static void begin_groups(Allocation chunk, Use use) noexcept {
         Superblock *const superblock = superblock_of(chunk.data);
-        const std::size_t size = std::min(chunk.size, largest_group);
+        const std::size_t size = detail::min(chunk.size, largest_group);
         for (std::size_t at = 0; at < chunk.size; at += smallest) {
             const std::size_t grain = grain_of(static_cast<std::byte *>(chunk.data) + at);
             superblock->group_order[grain] = static_cast<std::uint8_t>(order_of(size));
@@ -229,7 +227,7 @@ class Superblocks {
             const std::size_t buddy = grain ^ (std::size_t{1} << order);
             if (superblock->free_order[buddy] != order + 1) break;
             pull(superblock, buddy);
-            grain = std::min(grain, buddy);
+            grain = detail::min(grain, buddy);
         }
         push(superblock, grain, order);
         if (--superblock->out > 0) return;
@@ -266,8 +264,7 @@ class Superblocks {
     }
 
     [[no_unique_address]] HeldCopy<Upstream> upstream_;
-    std::array<Place *, orders>
-        free_{};                  // chunks by their order: the logarithm of their size in smallest ones
+    Place *free_[orders] = {};    // chunks by their order: the logarithm of their size in smallest ones
     Superblock *spare_ = nullptr; // an empty one
     std::size_t superblocks_ = 0;
 };

@@ -2,12 +2,12 @@
 
 // Chunks, and objects with memory of their own. Part of layer/reap.h.
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
+#include "reap/core/size.h"
 #include "reap/layer/reap.h"
 
 namespace reap::inline REAP_MODE {
@@ -26,8 +26,9 @@ bool Reap<Upstream, Granule, Window, S>::take_chunk(std::size_t need) {
     const std::size_t allowed = detail::below_limit(*options_, held_);
     if (least > allowed) return fail<F>() != nullptr;
     const std::size_t next = detail::next_chunk(*options_, chunk_);
-    const std::size_t wanted = std::bit_floor(std::min(std::clamp(next, least, Window / 2), allowed));
-    const Allocation got = chunk_source().template obtain_chunk<F>(least, std::max(least, wanted));
+    const std::size_t wanted =
+        std::bit_floor(detail::min(detail::max(least, detail::min(next, Window / 2)), allowed));
+    const Allocation got = chunk_source().template obtain_chunk<F>(least, detail::max(least, wanted));
     if (got.data == nullptr) return false;
     adopt(got);
     return true;
@@ -97,9 +98,9 @@ template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 template <Failure F>
 void *Reap<Upstream, Granule, Window, S>::take_large(std::size_t size, std::size_t alignment) {
     const annotate::Quiet quiet;
-    const std::size_t lead = std::max(large_lead, alignment);
+    const std::size_t lead = detail::max(large_lead, alignment);
     const std::size_t whole = round_up(size, unit);
-    alignment = std::max(alignment, Window);
+    alignment = detail::max(alignment, Window);
     const auto is_allowed = [&] { return lead + whole <= detail::below_limit(*options_, held_); };
     if (!is_possible(whole, alignment, lead) || !is_allowed()) return fail<F>();
     // The head of the list lies in a chunk.

@@ -36,8 +36,8 @@ typename Reap<Upstream, Granule, Window, S>::Mark Reap<Upstream, Granule, Window
         limit_ = end_;
     }
     if constexpr (checked) guard::open(data, sizeof(MarkRecord), name);
-    rare().marks = ::new (data) MarkRecord{known().marks,    ++detail::marks_taken, current_,        end_,
-                                           known().cleanups, known().free_bytes,    ledger_.newest()};
+    rare().marks = ::new (data) MarkRecord{known().marks,    detail::next_mark(), current_,        end_,
+                                           known().cleanups, known().free_bytes,  ledger_.newest()};
     CheckedSeal::set(*rare_->marks);
     Pool::begin_part(rare_->marks);
     Mark mark;

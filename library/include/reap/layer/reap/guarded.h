@@ -2,9 +2,9 @@
 
 // Checked mode: the same operations on objects that have guards. Part of layer/reap.h.
 
-#include <algorithm>
 #include <cstddef>
 
+#include "reap/core/size.h"
 #include "reap/layer/reap.h"
 
 namespace reap::inline REAP_MODE {
@@ -80,7 +80,7 @@ void *Reap<Upstream, Granule, Window, S>::guarded(std::size_t size, std::size_t 
     mend();
     if (!is_alignment(alignment) || !is_possible(size, alignment, guard::extra(alignment))) return fail<F>();
     size += size == 0;
-    alignment = std::max(alignment, std::size_t{16});
+    alignment = detail::max(alignment, std::size_t{16});
     const std::size_t whole = guard::padded(size, alignment);
     void *const raw = take<F>(whole, alignment);
     if (raw == nullptr) return nullptr;

@@ -5,8 +5,6 @@
 // The shadow marks every free block free, also in bins and in quarantine. The links of bins and holes are
 // encoded. Only cheap checks are made; reap/guarded.h finds more.
 
-#include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -107,11 +105,11 @@ template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 bool Reap<Upstream, Granule, Window, S>::end_without_owner(void *object) noexcept {
     if (Shadow::offset_of(object) == 0) return true;
     using Code = typename Shadow::Code;
-    const std::atomic_ref<Code> byte(*Shadow::byte_of(object));
-    Code before = byte.load(std::memory_order_relaxed);
+    Code *const byte = Shadow::byte_of(object);
+    Code before = __atomic_load_n(byte, __ATOMIC_RELAXED);
     while ((before & Shadow::is_free) == 0 &&
-           !byte.compare_exchange_weak(before, static_cast<Code>(before | Shadow::is_free),
-                                       std::memory_order_relaxed)) {
+           !__atomic_compare_exchange_n(byte, &before, static_cast<Code>(before | Shadow::is_free), true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
     return (before & Shadow::is_free) == 0;
 }
@@ -181,7 +179,7 @@ struct Reap<Upstream, Granule, Window, S>::HeldBack {
     Reap &reap;
     std::size_t bytes = 0;
     std::size_t count = 0;
-    std::array<typename Shadow::Code, hardened ? REAP_QUARANTINE + 1 : 1> codes;
+    typename Shadow::Code codes[hardened ? REAP_QUARANTINE + 1 : 1];
 };
 
 } // namespace reap::inline REAP_MODE

@@ -2,10 +2,10 @@
 
 // Inspection of a reap. Part of layer/reap.h.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "reap/core/size.h"
 #include "reap/layer/reap.h"
 
 namespace reap::inline REAP_MODE {
@@ -122,7 +122,7 @@ ReapStatistics Reap<Upstream, Granule, Window, S>::statistics() const noexcept {
     if (reuse_ == nullptr) return found;
     for (Block *hole : reuse_->holes) {
         for (; hole != nullptr; hole = FreeBlocks::next_of(links_, hole))
-            found.largest_hole = std::max(found.largest_hole, Shadow::size_of(hole));
+            found.largest_hole = detail::max(found.largest_hole, Shadow::size_of(hole));
     }
     return found;
 }

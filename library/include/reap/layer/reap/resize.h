@@ -2,11 +2,11 @@
 
 // Resizing of objects. Part of layer/reap.h.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "reap/core/size.h"
 #include "reap/layer/reap.h"
 
 namespace reap::inline REAP_MODE {
@@ -26,7 +26,7 @@ bool Reap<Upstream, Granule, Window, S>::resize_raw(void *object, std::size_t wh
         if (wanted > distance(block, end_)) return false;
         note(block, wanted);
         current_ = block + wanted;
-        limit_ = std::max(limit_, current_);
+        limit_ = detail::max(limit_, current_);
         return true;
     }
     if (wanted > whole) return false;
@@ -72,7 +72,7 @@ void *Reap<Upstream, Granule, Window, S>::reallocate_slow(void *object, std::siz
     else
         moved = try_allocate(size, alignment);
     if (object == nullptr || moved == nullptr || !lives) return moved;
-    std::memcpy(moved, object, std::min(usable_size(object), size));
+    std::memcpy(moved, object, detail::min(usable_size(object), size));
     deallocate(object);
     return moved;
 }
@@ -90,7 +90,7 @@ void *Reap<Upstream, Granule, Window, S>::resize_large(void *object, std::size_t
         return nullptr;
     const Large old = *large;
     const std::size_t whole = round_up(size, unit);
-    if (whole > old.size && whole - old.size > options_->limit - std::min(options_->limit, held_))
+    if (whole > old.size && whole - old.size > options_->limit - detail::min(options_->limit, held_))
         return nullptr;
     disown(large);
     auto *const data = static_cast<std::byte *>(chunks_.try_resize(

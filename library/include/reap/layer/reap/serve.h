@@ -2,10 +2,10 @@
 
 // Where room for an object comes from. Part of layer/reap.h.
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 
+#include "reap/core/size.h"
 #include "reap/layer/reap.h"
 
 namespace reap::inline REAP_MODE {
@@ -39,7 +39,7 @@ void *Reap<Upstream, Granule, Window, S>::serve_or_fail(std::size_t size, std::s
         chunks_.take_returned([this](void *object) { deallocate(object); });
     }
     size += size == 0;
-    alignment = std::max(alignment, unit);
+    alignment = detail::max(alignment, unit);
     return serve_block<F>(size, Shadow::block_for(size), alignment);
 }
 
@@ -56,7 +56,7 @@ void *Reap<Upstream, Granule, Window, S>::serve_block(std::size_t size, std::siz
     if (is_sweep_due()) {
         sweep();
         if (void *const object = find_free(whole, alignment); object != nullptr) return object;
-        if (spare_ == nullptr) rare_->sweep_at = std::max(rare_->sweep_at, held_ + held_ / 4);
+        if (spare_ == nullptr) rare_->sweep_at = detail::max(rare_->sweep_at, held_ + held_ / 4);
     }
     if (reuse_ != nullptr && free_bytes() >= whole) {
         if (!take_chunk<Failure::returns_null>(need)) {
@@ -114,9 +114,9 @@ void *Reap<Upstream, Granule, Window, S>::take_run(std::size_t code) noexcept {
     const std::size_t room = distance(current_, end_);
     if (room < whole) return nullptr;
     // So little that the bins of many sizes, each with a part of a run, hold little in total.
-    const std::size_t run = std::min({std::max(held_ / 512, smallest_run), options_->largest_run, room});
+    const std::size_t run = detail::min(detail::max(held_ / 512, smallest_run), options_->largest_run, room);
     std::byte *const first = current_;
-    current_ += std::max(run - run % whole, whole);
+    current_ += detail::max(run - run % whole, whole);
     // From last to first: they are used from the first on.
     Block *&bin = reuse_->bins[code];
     for (std::byte *block = current_ - whole; block != first; block -= whole) {
@@ -136,7 +136,7 @@ void *Reap<Upstream, Granule, Window, S>::try_allocate_from_larger_bin(std::size
     const std::size_t code = Shadow::code_for(size + (size == 0));
     if (checked || reuse_ == nullptr || code > Shadow::last_small) return nullptr;
     const std::size_t third = Shadow::code_for(size + size / 3);
-    const std::size_t last = std::min(std::max(third, code + 1), std::size_t{Shadow::last_small});
+    const std::size_t last = detail::min(detail::max(third, code + 1), std::size_t{Shadow::last_small});
     for (std::size_t larger = code + 1; larger <= last; ++larger)
         if (has_free(larger)) return handed_out(take_free(larger), size);
     return nullptr;
@@ -152,7 +152,7 @@ void *Reap<Upstream, Granule, Window, S>::take_from_space(std::size_t whole, std
     std::byte *const block = current_ + padding;
     note(block, whole);
     current_ = block + whole;
-    limit_ = std::max(limit_, current_);
+    limit_ = detail::max(limit_, current_);
     return block;
 }
 
@@ -195,7 +195,7 @@ void *Reap<Upstream, Granule, Window, S>::take_from_bins(std::size_t whole, std:
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 std::byte *Reap<Upstream, Granule, Window, S>::find_hole(std::size_t need) noexcept {
     constexpr int tries = 8;
-    need = std::max(need, FreeBlocks::smallest_hole);
+    need = detail::max(need, FreeBlocks::smallest_hole);
     for (std::size_t magnitude = FreeBlocks::magnitude_of(need); magnitude < FreeBlocks::magnitudes;
          ++magnitude) {
         Block *&list = reuse_->holes[magnitude];
@@ -241,13 +241,13 @@ void Reap<Upstream, Granule, Window, S>::begin_quantum() noexcept {
         return;
     }
     reuse_->misses = FreeBlocks::in_quantum;
-    limit_ = current_ + std::min(quantum, distance(current_, end_));
+    limit_ = current_ + detail::min(quantum, distance(current_, end_));
 }
 
 /// Objects that need more have memory of their own. A small object must be where a sized free expects it.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 std::size_t Reap<Upstream, Granule, Window, S>::largest_in_chunk() const noexcept {
-    return std::max(std::min(options_->large_object, Window / 4), Shadow::largest_small);
+    return detail::max(detail::min(options_->large_object, Window / 4), Shadow::largest_small);
 }
 
 /// Records the size of an object in the shadow, if sizes are stored.

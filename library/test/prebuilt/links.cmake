@@ -1,0 +1,10 @@
+# The object of a program that links Reap::prebuilt has no slow path of a layer: each is undefined there.
+execute_process(COMMAND ${NM} -C ${OBJECT} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+foreach(layer Reap Region)
+    if(NOT symbols MATCHES " U reap::[a-z0-9_]+::${layer}<[^\n]*>::")
+        message(FATAL_ERROR "${OBJECT} links no member of ${layer}:\n${symbols}")
+    endif()
+    if(symbols MATCHES " [TtWw] [^\n]*${layer}<[^\n]*>::(grow|reset_slow|serve|sweep|take_chunk|take_large)[(<][^\n]*")
+        message(FATAL_ERROR "${OBJECT} compiles what Reap::prebuilt has: ${CMAKE_MATCH_0}")
+    endif()
+endforeach()
