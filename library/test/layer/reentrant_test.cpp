@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "misuse_log.h"
+#include "reap/layer/mempool.h"
 #include "reap/layer/obstack.h"
+#include "reap/layer/per_class.h"
 #include "reap/layer/reap.h"
 #include "reap/layer/region.h"
 #include "reap/layer/region_emulator.h"
@@ -351,6 +353,49 @@ TEST(Reentrant, AMarkThatADestructorTookStaysValid) {
     test(region);
     reap::Reap reap;
     test(reap);
+}
+
+/// A node of a tree, whose destructor destroys its children in the pool, after it made and destroyed another.
+template <template <class> class Pool>
+struct Node {
+    explicit Node(Pool<Node> &of) : pool(of) {}
+    Node(const Node &) = delete;
+    Node &operator=(const Node &) = delete;
+    ~Node() {
+        if (!children.empty()) pool.destroy(pool.create(pool));
+        for (Node *const child : children) pool.destroy(child);
+        ++ended;
+    }
+    void grow(int depth) {
+        for (int child = 0; child < 3 && depth > 0; ++child) {
+            children.push_back(pool.create(pool));
+            children.back()->grow(depth - 1);
+        }
+    }
+    Pool<Node> &pool;
+    std::vector<Node *> children;
+    static inline int ended = 0;
+};
+template <class T>
+using Mempool = reap::Mempool<T>;
+template <class T>
+using PerClass = reap::PerClass<T>;
+
+TEST(Reentrant, APoolsDestructorsDestroyATree) {
+    static constexpr int inner = 1 + 3 + 9 + 27;
+    static constexpr int made = inner + 81 + inner; // the leaves, and what each inner node makes meanwhile
+    const auto test = []<class Tree>(auto &pool) {
+        Tree *const root = pool.create(pool);
+        root->grow(4);
+        pool.destroy(root);
+        EXPECT_EQ(Tree::ended, made);
+    };
+    const MisuseLog log;
+    Mempool<Node<Mempool>> mempool;
+    test.operator()<Node<Mempool>>(mempool);
+    PerClass<Node<PerClass>> per_class;
+    test.operator()<Node<PerClass>>(per_class);
+    EXPECT_EQ(MisuseLog::take(), std::vector<reap::Misuse>{});
 }
 
 TEST(Reentrant, AnObstacksDestructorMayAllocate) {

@@ -114,7 +114,8 @@ class Mempool {
         return place == nullptr ? nullptr : live(::new (place) T);
     }
 
-    /// Destroys an object of this pool; null is ignored. Its slot is the next to be reused.
+    /// Destroys an object of this pool; null is ignored. Its slot is the next to be reused. Its destructor
+    /// may create and destroy others here, as a tree's does, but neither clear nor end the pool.
     void destroy(T *object) noexcept {
         if (object == nullptr) return;
         if constexpr (checked) {

@@ -91,7 +91,8 @@ class PerClass {
         return object;
     }
 
-    /// Destroys a T that create() made. Null is ignored.
+    /// Destroys a T that create() made. Null is ignored. Its destructor may use this pool, as a tree's does,
+    /// but not end it.
     void destroy(T *object) noexcept {
         if (object == nullptr) return;
         if constexpr (checked) {

@@ -190,7 +190,8 @@ struct ReapState {
 /// it. It does not move objects, so free memory may be fragmented into pieces too small for a request. It
 /// takes superblocks of 2 MB, aligned to 2 MB, from its source; a small Buffer does not suffice. reset() runs
 /// the destructors of what create() made, the youngest first; other memory has none. Such a destructor may
-/// use the reap in any way, as a Region's: also rewind, reset or end it.
+/// use the reap in any way, as a Region's: also rewind, reset or end it, unless it is an element of an array
+/// or the reap is ending already; its object is then gone, and it must touch nothing of it any more.
 ///
 /// While nothing is freed, allocation increments a pointer, as in a region, and stores the object's size in
 /// one byte. From the first free on, freed memory is reused: free blocks of exactly the size come first, then

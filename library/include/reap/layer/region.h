@@ -101,8 +101,8 @@ struct RegionState {
 /// moved: its objects, marks and nested regions point into it. rewind() and reset() run the destructors of
 /// what create() made, the youngest first; memory from allocate() has none. Such a destructor may use the
 /// region in any way: what it allocates with destructors during a reset() ends in the same reset. It may also
-/// rewind, reset or end the region, unless it is an element of an array; its object is then gone, and it must
-/// touch nothing of it any more.
+/// rewind, reset or end the region, unless it is an element of an array or the region is ending already; its
+/// object is then gone, and it must touch nothing of it any more.
 ///
 /// Every size is rounded up to Granule, which is also the minimum alignment; a smaller Granule packs more
 /// densely (8 saves a fifth where objects are small structures of pointers). Larger alignments are computed

@@ -86,7 +86,8 @@ struct RegionEmulatorStatistics {
 /// Each object is allocated from the source, by default malloc, and recorded out of band: in an array, never
 /// beside the object. So only the program touches its objects, and how long each stays in memory after its
 /// last use, its drag, depends on the program alone. reset() and the end free them, the youngest first, and
-/// run the destructors of what create() made, which may use and reset the emulator, but not end it. To
+/// run the destructors of what create() made, which may use the emulator, and reset it unless they are
+/// those of an array's elements, but not end it. To
 /// measure a program with regions as if it had none, replace Region<> by RegionEmulator<>, and run it under
 /// each allocator.
 ///
