@@ -676,7 +676,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
             return false;
         std::size_t over = size - Shadow::first_of_second;
         if (over > Shadow::largest_small - Shadow::first_of_second) [[unlikely]] {
-            if (size - 1 >= Shadow::first_of_second - 1) return false;
+            if (size - 1 >= Shadow::first_of_second - 1) return bump_long(size, got);
             over = 0;
         }
         // Otherwise the code below would be duplicated for each of the two paths here.
@@ -697,6 +697,21 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
             if (++reuse_->misses >= FreeBlocks::most_misses || next > distance(nullptr, end_)) return false;
         }
         *Shadow::byte_at(shadow, at) = static_cast<typename Shadow::Code>(code);
+        got = {at, at + whole};
+        return true;
+    }
+
+    /// The same for an object that is not small, up to 32 KB. Its size takes five bytes of the shadow.
+    [[gnu::always_inline]] bool bump_long(std::size_t size, Taken &got) noexcept {
+        constexpr std::size_t least = Shadow::largest_small + 1; // 0, too, is no such size
+        constexpr std::size_t most = std::size_t{32} << 10;
+        std::byte *const at = current_;
+        const std::size_t whole = Shadow::block_for(size);
+        // Small ones may have passed the limit.
+        if (size - least > most - least || distance(nullptr, at) + whole > distance(nullptr, limit_) ||
+            whole > options_->large_object)
+            return false;
+        Shadow::set_long_at(shadow_, at, whole);
         got = {at, at + whole};
         return true;
     }
@@ -869,6 +884,7 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     void *serve_block(std::size_t size, std::size_t whole, std::size_t alignment);
     void *find_free(std::size_t whole, std::size_t alignment) noexcept;
     void *take_from_space(std::size_t whole, std::size_t alignment) noexcept;
+    void *take_same_hole(std::size_t whole, std::size_t alignment) noexcept;
     void *take_from_hole(std::size_t whole, std::size_t alignment) noexcept;
     void *take_from_bins(std::size_t whole, std::size_t alignment) noexcept;
     bool is_sound(Block *&list, std::size_t whole, bool marked) const noexcept;

@@ -43,8 +43,8 @@ void *Reap<Upstream, Granule, Window, S>::serve_or_fail(std::size_t size, std::s
     return serve_block<F>(size, Shadow::block_for(size), alignment);
 }
 
-/// In this order: free memory; memory freed by coalescing neighbours, if that is worthwhile; a new chunk; and
-/// if there is none, coalescing in any case.
+/// In this order: a hole of the same size; free memory; memory freed by coalescing neighbours, if that is
+/// worthwhile; a new chunk; and if there is none, coalescing in any case.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 template <Failure F>
 void *Reap<Upstream, Granule, Window, S>::serve_block(std::size_t size, std::size_t whole,
@@ -52,6 +52,7 @@ void *Reap<Upstream, Granule, Window, S>::serve_block(std::size_t size, std::siz
     const std::size_t need = whole + alignment - unit;
     if (need > largest_in_chunk()) return take_large<F>(size, alignment);
 
+    if (void *const object = take_same_hole(whole, alignment); object != nullptr) return object;
     if (void *const object = find_free(whole, alignment); object != nullptr) return object;
     if (is_sweep_due()) {
         sweep();
@@ -154,6 +155,21 @@ void *Reap<Upstream, Granule, Window, S>::take_from_space(std::size_t whole, std
     current_ = block + whole;
     limit_ = detail::max(limit_, current_);
     return block;
+}
+
+/// The newest hole of this magnitude, if it has exactly this size: most often, where long objects of one size
+/// are replaced. Checked and hardened mode look at a hole more closely.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+void *Reap<Upstream, Granule, Window, S>::take_same_hole(std::size_t whole, std::size_t alignment) noexcept {
+    if (checked || hardened || reuse_ == nullptr || whole <= Shadow::largest_small || alignment != unit)
+        return nullptr;
+    Block *&list = reuse_->holes[FreeBlocks::magnitude_of(whole)];
+    if (list == nullptr || Shadow::size_of(list) != whole) return nullptr;
+    Block *const hole = FreeBlocks::pop(links_, list);
+    rare_->free_bytes -= whole;
+    if constexpr (told) Shadow::clear(hole, FreeBlocks::smallest_hole);
+    note(reinterpret_cast<std::byte *>(hole), whole);
+    return hole;
 }
 
 /// The same out of a hole.

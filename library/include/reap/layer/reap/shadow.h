@@ -95,6 +95,10 @@ class Shadow {
             set_long(byte, size, free);
         }
     }
+    /// The same for one that is not small, by the base that bias_of() has.
+    static void set_long_at(std::byte *bias, const std::byte *block, std::size_t size) noexcept {
+        set_long(byte_at(bias, block), size, 0);
+    }
     static void set_large(void *block) noexcept { set_long(byte_of(block), 0, 0); }
 
     /// Clears the record of what begins in these bytes, both ends multiples of 16.
