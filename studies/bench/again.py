@@ -30,7 +30,7 @@ def replaced(published: Study, again: Study) -> Study:
     peers = {each.measured.card.name: each for each in again.peers}
     fields["peers"] = [peers.get(each.measured.card.name, each) for each in published.peers]
     whole = msgspec.structs.replace(published, **fields, created=again.created, machine=again.machine)
-    return msgspec.structs.replace(whole, conclusions=run.judge(whole))
+    return run.judged(whole)
 
 
 def main() -> None:

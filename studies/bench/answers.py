@@ -2,8 +2,9 @@
 
     .venv/bin/python studies/bench/answers.py docs/results/ismm2026/conclusions.json ...
 
-A row for each conclusion of the paper: what it says, its own figures, and how it stands here, with the mean
-of the figures and its 95 % confidence interval, unless they are means already.
+Controls that failed and stand-ins that depart come first. A row for each conclusion of the paper: what it
+says, its own figures, how it stands here, with the mean over programs and its 95 % confidence interval, and
+what that rests on.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from pathlib import Path
 import msgspec
 from keep import Kept
 
-from reap_studies.study.judging import figures
+from reap_studies.study.judging import words
 from reap_studies.study.records import Conclusion
 
 
@@ -21,16 +22,22 @@ def here(conclusion: Conclusion) -> str:
     """How it stands, and the figures that say so."""
     if not conclusion.findings:
         return "not measured"
-    return f"**{conclusion.standing}**. {figures(conclusion.findings)}{_beside(conclusion)}"
+    return f"**{conclusion.standing}**. {words.figures(conclusion)}"
 
 
-def _beside(conclusion: Conclusion) -> str:
-    """How it would stand with the programs that do not count, in short."""
-    beside = conclusion.beside
-    if beside is None:
-        return ""
-    counts = beside.answer.partition(". ")[0]
-    return f" With {', '.join(beside.workloads)}: {beside.standing} ({counts})."
+def sensitivity(conclusion: Conclusion) -> str:
+    """What other evidence makes of it, in short: `+toy` is without that exclusion."""
+    said = []
+    if conclusion.flips:
+        changed = ", ".join(f"{name} ({standing})" for name, standing in conclusion.flips.items())
+        said.append(f"**Flips** without {changed}.")
+    elif conclusion.flips is not None:
+        said.append("Survives.")
+    for each in conclusion.sensitivity:
+        name = each.what.removesuffix(" alone").replace("without the exclusion ", "+")
+        same = "same" if each.standing == conclusion.standing else each.standing
+        said.append(f"{name}: {same} ({each.programs}).")
+    return " ".join(said)
 
 
 def row(cells: Sequence[str]) -> str:
@@ -40,8 +47,21 @@ def row(cells: Sequence[str]) -> str:
 
 def table(study: Kept) -> list[str]:
     """The conclusions of a study, a line for each below two of heading."""
-    rows = [[each.question, each.claim, each.published, here(each)] for each in study.conclusions]
-    return ["| | conclusion | the paper | here |", "|---|---|---|---|", *map(row, rows)]
+    rows = [
+        [each.question, each.claim, each.published, here(each), sensitivity(each)]
+        for each in study.conclusions
+    ]
+    return [
+        "| | conclusion | the paper | here | with other evidence |",
+        "|---|---|---|---|---|",
+        *map(row, rows),
+    ]
+
+
+def warnings(study: Kept) -> list[str]:
+    """What must be known before the table is read."""
+    said = [f"- Control failed: {each}" for each in study.controls]
+    return said + [f"- No evidence: `{name}` ({words})." for name, words in study.departures.items()]
 
 
 def main() -> None:
@@ -52,7 +72,7 @@ def main() -> None:
     for path in asked.studies:
         study = msgspec.json.decode(path.read_bytes(), type=Kept)
         print(f"\n### {study.plan.study}, {study.created[:10]}, {study.machine.processor}\n")
-        print("\n".join(table(study)))
+        print("\n".join([*warnings(study), "", *table(study)]))
 
 
 if __name__ == "__main__":

@@ -23,19 +23,18 @@ import msgspec
 from reap.base.records import Record
 from reap.launch.records import Machine
 from reap_studies.study import figures, page
-from reap_studies.study.ismm2026 import judge as ismm2026
+from reap_studies.study.ismm2026 import run as ismm2026
 from reap_studies.study.oopsla2002 import run as oopsla2002
 from reap_studies.study.records import Answer, Conclusion, Plan, Study
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 CONCLUSIONS, PARTS = "conclusions.json", "parts.jsonl"
 DRAWINGS = {"ismm2026": ("figure-5.svg",), "oopsla2002": ("figure-6-1.svg",)}
-_JUDGES = {
-    "ismm2026": lambda study: ismm2026.judge(study.measured, study.occupancy),
-    "oopsla2002": oopsla2002.judge,
-}
+JUDGES = {"ismm2026": ismm2026.judged, "oopsla2002": oopsla2002.judged}
 _DIGITS = 6
 """Significant digits kept."""
+_DEFAULTS = {"excluded": [], "original": False, "mean": None, "means": {}, "sensitivity": []}
+"""Fields of conclusions, which are kept where they are another."""
 _TIME, _MISSES = "cpu normalised", ("first-level misses", "last-level misses")
 _DRAWN: dict[str, dict[str, tuple[str, ...]]] = {
     "ismm2026": {"workloads": (_TIME,), "occupancy": (_TIME, *_MISSES), "artefact": ()},
@@ -51,7 +50,7 @@ _DRAWN: dict[str, dict[str, tuple[str, ...]]] = {
 """By study and part of the table of `figures`: the figures that are drawn; all of a part if empty."""
 
 
-class Kept(Record):
+class Kept(Record, kw_only=True):
     """What `conclusions.json` holds: a study without its measurements."""
 
     plan: Plan
@@ -60,6 +59,8 @@ class Kept(Record):
     """ISO 8601, UTC."""
     machine: Machine
     answers: list[Answer]
+    controls: list[str] = []
+    departures: dict[str, str] = {}
     conclusions: list[Conclusion]
 
 
@@ -84,9 +85,9 @@ def _dumps(value: Any) -> str:  # noqa: ANN401 - JSON is
 
 
 def _rounded(value: Any) -> Any:  # noqa: ANN401
-    """The same with each number at `_DIGITS` significant digits."""
+    """The same with each number at `_DIGITS` significant digits, without what is as by default."""
     if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items()}
+        return {key: _rounded(each) for key, each in value.items() if _DEFAULTS.get(key, ...) != each}
     if isinstance(value, list):
         return [_rounded(each) for each in value]
     if isinstance(value, float) and math.isfinite(value):
@@ -120,8 +121,8 @@ def problems(folder: Path, results: Path = RESULTS) -> list[str]:
         for file, data in made.items()
         if not (results / name / file).is_file() or (results / name / file).read_bytes() != data
     ]
-    if name in _JUDGES and _JUDGES[name](study) != study.conclusions:
-        found.append(f"{folder / page.DATA} was judged by other rules: reap study {name} --resume {folder}")
+    if name in JUDGES and JUDGES[name](study).conclusions != study.conclusions:
+        found.append(f"{folder / page.DATA} was judged by other rules: rejudge.py {folder}")
     return found
 
 

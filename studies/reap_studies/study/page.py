@@ -14,6 +14,8 @@ from reap_studies.study import figures
 from reap_studies.study.allocator_wall import view as view_allocator_wall
 from reap_studies.study.allocators import view as view_allocators
 from reap_studies.study.ismm2026 import view as view_ismm2026
+from reap_studies.study.judging import exclusions
+from reap_studies.study.judging.words import sensitivity
 from reap_studies.study.oopsla2002 import view as view_oopsla2002
 from reap_studies.study.records import Standing, Study
 from reap_studies.study.view import FigureView, StudyView, usable
@@ -25,6 +27,8 @@ _VIEWS = {
     "ismm2026": view_ismm2026.view,
     "oopsla2002": view_oopsla2002.view,
 }
+_OF_PROGRAMS = ("ismm2026", "oopsla2002")
+"""Whose claims are about many programs."""
 _STYLES = {"holds": "green", "holds partly": "yellow", "outdated": "magenta", "does not hold": "red"}
 
 
@@ -67,6 +71,8 @@ def _page(study: Study, shown: StudyView) -> str:
         verdict=verdict(study),
         machine=machine_rows(study.machine),
         ratio=units.ratio_with_interval,
+        sensitivity=sensitivity,
+        exclusions=exclusions.TABLE if study.plan.study in _OF_PROGRAMS else (),
     )
 
 
@@ -76,6 +82,7 @@ _VERBS: dict[Standing, tuple[str, str]] = {
     "outdated": ("is outdated", "are outdated"),
     "does not hold": ("does not hold", "do not hold"),
     "inconclusive": ("is inconclusive", "are inconclusive"),
+    "not measurable here": ("is not measurable here", "are not measurable here"),
 }
 """Of one conclusion, and of many."""
 
@@ -94,7 +101,7 @@ def render(console: Console, study: Study) -> None:
         table.add_column(heading, overflow="fold")
     for each in study.conclusions:
         standing = Text(each.standing, style=_STYLES.get(each.standing, ""))
-        said = f"{each.answer} {each.beside.words}" if each.beside else each.answer
+        said = f"{each.answer} {sensitivity(each)}".rstrip()
         table.add_row(each.question, each.claim, standing, printable(said))
     console.print(table)
     for workload in study.measured:

@@ -10,7 +10,9 @@ from reap_studies.study.oopsla2002.drag.records import Dragged
 from reap_studies.workloads.records import Card
 
 Mode = Literal["quick", "full"]
-Standing = Literal["holds", "holds partly", "outdated", "does not hold", "inconclusive"]
+Standing = Literal[
+    "holds", "holds partly", "outdated", "does not hold", "inconclusive", "not measurable here"
+]
 Side = Literal["for", "against", "inconclusive"]
 
 
@@ -209,21 +211,21 @@ class Finding(Record):
     """Which ratio, in words."""
     ratio: Estimate
     side: Side
+    excluded: list[str] = []
+    """Names of the exclusions that leave it out; it counts where there are none."""
+    original: bool = False
+    """Whether the workload is the paper's own program."""
 
 
-class Beside(Record):
-    """How a conclusion would stand if workloads counted that it leaves out."""
+class Variation(Record):
+    """How a conclusion would stand by other evidence."""
 
-    workloads: list[str]
-    """Those that it leaves out."""
+    what: str
+    """Which, in words: `originals alone`."""
+    programs: int
     standing: Standing
-    answer: str
-    """In words, from the figures of all."""
-
-    @property
-    def words(self) -> str:
-        """As a sentence of the page."""
-        return f"With {', '.join(self.workloads)}, which do not count: {self.standing}. {self.answer}"
+    mean: Estimate | None = None
+    """Over these programs; of one its own; None of two, or where the conclusion is about several means."""
 
 
 class Conclusion(Record):
@@ -240,10 +242,17 @@ class Conclusion(Record):
     answer: str
     """In words, from our own numbers."""
     findings: list[Finding]
+    """Of all that was measured, whether it counts or not."""
     id: str = ""
     """Of the claim in the study's claims.toml; empty in what older versions wrote."""
-    beside: Beside | None = None
-    """None where it leaves no workload out that was measured."""
+    mean: Estimate | None = None
+    """Over the programs that count; None of two, and where it is about several means."""
+    means: dict[str, Estimate] = {}
+    """By figure, over the programs that count, where it is about these."""
+    flips: dict[str, Standing] | None = None
+    """How it stands without a program, where that differs; None where these are not counted or too few."""
+    sensitivity: list[Variation] = []
+    """By originals alone, by toys alone, and without each exclusion, where that is other evidence."""
 
 
 class Answer(Record):
@@ -279,6 +288,10 @@ class Study(Record):
     machine: Machine
     measured: list[Measured]
     conclusions: list[Conclusion]
+    controls: list[str] = []
+    """Those that failed, in sentences: then small effects may be artefacts of the method."""
+    departures: dict[str, str] = {}
+    """Stand-ins that are no evidence, and by how much they depart from the artefact's data."""
     answers: list[Answer] = []
     slowdowns: list[Slowdown] = []
     simulated: list[Measured] = []

@@ -94,12 +94,15 @@ def remarks(study: Study) -> list[str]:
     )
 
 
-_ORDER: tuple[Standing, ...] = ("does not hold", "outdated", "holds partly", "inconclusive", "holds")
+_ORDER: tuple[Standing, ...] = (
+    "does not hold", "outdated", "holds partly", "inconclusive", "not measurable here", "holds"
+)  # fmt: skip
 
 
 def first(study: Study, quick: str) -> list[str]:
     """What must be known before any figure is read; `quick` of a quick study."""
-    said = [
+    said = [f"A control failed. {each}" for each in study.controls]
+    said += [
         f"{each.claim.removesuffix('.')}: {each.standing}."
         for each in sorted(study.conclusions, key=lambda each: _ORDER.index(each.standing))
         if each.standing != "holds"

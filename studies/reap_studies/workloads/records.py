@@ -8,7 +8,7 @@ from reap.api import Record
 
 VERSION = 2
 """Of the schema of `reap workloads list --json`."""
-Kind = Literal["per-class", "region", "hybrid", "ordinary"]
+Kind = Literal["per-class", "size-class", "region", "hybrid", "ordinary"]
 """What the program's own allocation is like, in the words of the OOPSLA 2002 paper."""
 Free = Literal["individual", "bulk"]
 Motive = Literal["performance", "space", "software engineering"]
@@ -100,6 +100,10 @@ class Card(Record):
     """A file beside the card: Python packages that its scripts use if they are there, with hashes."""
     partial: str = ""
     """Where its allocator serves only part of what it allocates: which part malloc serves."""
+    control: bool = False
+    """Whether its allocator ought to make no difference: it is evidence for nothing, and tests the method."""
+    microbenchmark: bool = False
+    """Whether it does nothing but allocate."""
     chunks: bool = False
     """Whether its own allocator takes chunks and carves objects out of them."""
     chunks_from: Literal["malloc", "system"] = "malloc"

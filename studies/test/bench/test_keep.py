@@ -49,4 +49,4 @@ def test_what_differs_is_named(study: Path, tmp_path: Path) -> None:
     (study / "study.json").write_bytes(msgspec.json.encode(other))
     found = keep.problems(study, results)
     assert any("conclusions.json is not what" in each for each in found)
-    assert any("was judged by other rules: reap study ismm2026 --resume" in each for each in found)
+    assert any("was judged by other rules: rejudge.py" in each for each in found)

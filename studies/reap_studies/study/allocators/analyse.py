@@ -8,7 +8,7 @@ from typing import Literal
 from reap.api import Estimate, statistics
 from reap_studies.study.allocators.records import Series, Timed
 from reap_studies.study.allocators.setups import PARALLEL
-from reap_studies.study.judging import Judged, side
+from reap_studies.study.judging.bounds import Judged, side
 from reap_studies.study.records import Evaluated, Finding, Side
 
 Field = Literal["time", "wall", "cpu", "resident"]

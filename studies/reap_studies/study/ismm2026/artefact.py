@@ -13,7 +13,7 @@ import msgspec
 
 from reap.api import Estimate, Record, statistics
 from reap_studies.study.ismm2026.published import PROGRAMS
-from reap_studies.study.judging import estimate
+from reap_studies.study.judging.ratios import estimate
 from reap_studies.study.records import Measured
 
 CLEAN, ADVERSE = "adv0", "adv3"

@@ -1,22 +1,23 @@
 """The conclusions of ISMM 2026, each with its rule. Pure functions; no number here is a result."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from reap.api import Arm, Estimate, Fragmented, units
-from reap_studies.study import claims, judging
-from reap_studies.study.claims import Claim
-from reap_studies.study.judging import (
-    MICROBENCHMARK,
-    at_most,
+from reap_studies.study import claims
+from reap_studies.study.claims import Claim, Setting
+from reap_studies.study.ismm2026 import calibration
+from reap_studies.study.ismm2026.published import ORIGINALS
+from reap_studies.study.judging import ratios
+from reap_studies.study.judging.bounds import side
+from reap_studies.study.judging.exclusions import Evidence
+from reap_studies.study.judging.ratios import (
     best_to_best,
     each_arm,
     estimate,
-    evidence,
     finding,
-    mean,
+    of_kind,
     quotient,
     results,
-    side,
 )
 from reap_studies.study.records import Conclusion, Finding, Measured
 
@@ -28,50 +29,36 @@ PAPER = ("glibc", *MODERN)
 
 
 def judge(measured: Sequence[Measured], occupancy: Sequence[Measured]) -> list[Conclusion]:
-    """Every conclusion, in the paper's order, beside it how it stands if no workload is left out."""
-    own, of_all = (
-        claims.of("ismm2026").judge(
-            _rules(measured, occupancy, whole=whole), judging.allocators([*measured, *occupancy])
-        )
-        for whole in (True, False)
+    """Every conclusion, in the paper's order."""
+    every = [*measured, *occupancy]
+    evidence = Evidence(
+        cards={each.card.name: each.card for each in every},
+        originals=ORIGINALS,
+        departing=calibration.departures(measured),
     )
-    left_out = [
-        each
-        for each in evidence(measured, "per-class", "region", "hybrid", whole=False)
-        if not judging.counts(each.card)
-    ]
-    return judging.beside(own, of_all, left_out)
+    return claims.of("ismm2026").judge(
+        _rules(measured, occupancy), ratios.allocators(every), Setting(evidence=evidence)
+    )
 
 
-def _rules(
-    measured: Sequence[Measured], occupancy: Sequence[Measured], *, whole: bool
-) -> dict[str, claims.Rule]:
-    bound = [each for each in measured if each.card.name == MICROBENCHMARK]
-    per_class = evidence(measured, "per-class", whole=whole)
-    pure = evidence(measured, "region", "hybrid", whole=whole)
-    over_malloc = [each for each in pure if each.card.chunks_from == "malloc"]
-    partial = [each for each in measured if each.card.kind in ("region", "hybrid") and each.card.partial]
+def _rules(measured: Sequence[Measured], occupancy: Sequence[Measured]) -> dict[str, claims.Rule]:
+    bound = [each for each in measured if each.card.microbenchmark]
+    per_class = [each for each in of_kind(measured, "per-class") if not each.card.microbenchmark]
+    pure = of_kind(measured, "region", "hybrid")
+    partial = [each for each in pure if each.card.partial]
     return {
         "per-class-no-benefit": lambda it: each_arm(per_class, MODERN, "adv0", _to_custom, it.judged),
-        "microbenchmark": lambda it: _microbenchmark(bound, it.bounds),
+        "microbenchmark": lambda it: each_arm(bound, PAPER, "adv0", _to_custom, it.judged),
         "per-class-no-protection": lambda it: _unprotected(per_class, it),
         "near-regions": lambda it: best_to_best(pure, it.judged),
         "regions-can-win": lambda it: best_to_best(pure, it.judged),
-        "mimalloc-best": lambda _: _against_others(pure, "mimalloc"),
-        "regions-resist": lambda it: each_arm(over_malloc, PAPER, ADVERSE, _custom_slowdown, it.judged),
+        "mimalloc-best": lambda it: _against_others(pure, "mimalloc", it),
+        "regions-resist": lambda it: each_arm(pure, PAPER, ADVERSE, _custom_slowdown, it.judged),
         "naive-slowed": lambda it: each_arm(pure, PAPER, ADVERSE, _naive_slowdown, it.judged),
-        "glibc-slowed-most": lambda it: _glibc_worst(pure, it.bounds["slowed"]),
+        "glibc-slowed-most": lambda it: _glibc_worst(pure, it),
         "partial-regions": lambda it: _partly(partial, it.bounds["slowed"]),
         "occupancy": lambda _: _occupancy(occupancy),
     }
-
-
-def _microbenchmark(bound: Iterable[Measured], bounds: Mapping[str, float]) -> list[Finding]:
-    return [
-        found
-        for name, most in bounds.items()
-        for found in each_arm(bound, (name,), "adv0", _to_custom, at_most(most))
-    ]
 
 
 def _to_custom(result: Fragmented, allocator: str, level: str) -> Estimate | None:
@@ -119,39 +106,28 @@ def _partly(measured: Iterable[Measured], slowed: float) -> list[Finding]:
     return found
 
 
-def _against_others(measured: Sequence[Measured], favourite: str) -> list[Finding]:
-    by_other: dict[str, list[Estimate]] = {}
-    for _, result in results(measured):
+def _against_others(measured: Sequence[Measured], favourite: str, it: Claim) -> list[Finding]:
+    found = []
+    for each, result in results(measured):
         own = result.arm("naive", favourite, "adv0")
         for name in PAPER:
             other = result.arm("naive", name, "adv0")
             if own is None or other is None or name == favourite:
                 continue
             if ratio := quotient(own, other):
-                by_other.setdefault(name, []).append(ratio)
-    return [
-        found
-        for name, ratios in by_other.items()
-        for found in mean(ratios, f"to {name}", lambda ratio: side(ratio.high < 1, ratio.low > 1))
-    ]
+                found.append(finding(each, f"to {name}", ratio, it.judged(ratio)))
+    return found
 
 
-def _glibc_worst(measured: Sequence[Measured], slowed: float) -> list[Finding]:
-    by_other: dict[str, list[Estimate]] = {}
-    for _, result in results(measured):
-        slowdowns = [_naive_slowdown(result, name, ADVERSE) for name in PAPER]
-        if max((ratio.value for ratio in slowdowns if ratio), default=0) <= slowed:
-            continue
+def _glibc_worst(measured: Sequence[Measured], it: Claim) -> list[Finding]:
+    found = []
+    for each, result in results(measured):
         own = result.arm("naive", "glibc", ADVERSE)
         for name in MODERN:
             other = result.arm("naive", name, ADVERSE)
             if own is not None and other is not None and (ratio := quotient(own, other, field="slowdown")):
-                by_other.setdefault(name, []).append(ratio)
-    return [
-        found
-        for name, ratios in by_other.items()
-        for found in mean(ratios, f"to {name}", lambda ratio: side(ratio.low > 1, ratio.high < 1))
-    ]
+                found.append(finding(each, f"to {name}", ratio, it.judged(ratio)))
+    return found
 
 
 def _occupancy(measured: Iterable[Measured]) -> list[Finding]:

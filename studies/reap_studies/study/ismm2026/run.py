@@ -6,12 +6,15 @@ that was stopped goes on where it was. One that cannot run here is left out, wit
 
 from pathlib import Path
 
+import msgspec
+
 from reap.api import LEVELS, Allocator, AskedFragment, Listener, level
-from reap_studies.study import forecast, judging, measuring, pacing
+from reap_studies.study import forecast, measuring, pacing
 from reap_studies.study.folder import make_plan
+from reap_studies.study.ismm2026 import calibration, slowdowns
 from reap_studies.study.ismm2026 import judge as claims
-from reap_studies.study.ismm2026 import slowdowns
 from reap_studies.study.ismm2026.words import answers
+from reap_studies.study.judging import controls, ratios
 from reap_studies.study.measuring import ROUNDS, Work
 from reap_studies.study.records import Measured, Mode, Plan, Study
 from reap_studies.workloads import card
@@ -74,15 +77,26 @@ def run(
         if slowdowns.much(each, plan.mode)
     ]
     simulated = _explained(slowed, plan.mode, listener, elsewhere)
-    by_name = {each.card.name: result for each, result in judging.results(simulated)}
-    conclusions = claims.judge(measured, occupancy)
-    return Study(
+    by_name = {each.card.name: result for each, result in ratios.results(simulated)}
+    study = Study(
         plan=plan,
         **measuring.circumstances(),
         measured=measured,
         occupancy=occupancy,
         simulated=simulated,
         slowdowns=slowdowns.of_regions(measured, by_name),
+        conclusions=[],
+    )
+    return judged(study)
+
+
+def judged(study: Study) -> Study:
+    """The study with how all conclusions of the paper stand by what was measured."""
+    conclusions = claims.judge(study.measured, study.occupancy)
+    return msgspec.structs.replace(
+        study,
+        controls=controls.failures(study.measured),
+        departures=calibration.departures(study.measured),
         answers=answers(conclusions),
         conclusions=conclusions,
     )

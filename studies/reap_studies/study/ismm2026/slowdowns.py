@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from reap.api import Arm, Fragmented, units
-from reap_studies.study.judging import MARGIN, evidence, results
+from reap_studies.study.judging.bounds import MARGIN
+from reap_studies.study.judging.ratios import of_kind, results
 from reap_studies.study.records import Measured, Mode, Slowdown
 
 CLEAN, ADVERSE = "adv0", "adv3"
@@ -21,7 +22,9 @@ def much(measured: Measured, mode: Mode) -> bool:
 def of_regions(measured: Sequence[Measured], simulated: Mapping[str, Fragmented]) -> list[Slowdown]:
     """Of each region with its own allocator, over each malloc; `simulated` has misses, by name."""
     found = []
-    for each, result in results(evidence(measured, "region")):
+    for each, result in results(of_kind(measured, "region")):
+        if each.card.partial:
+            continue
         variant = result.variants[0]
         for name in result.allocators:
             littered = result.arm(variant, name, ADVERSE)

@@ -8,7 +8,7 @@ from reap.api import LEVELS, Bar, Fragmented, SizeProfile, exactly, units
 from reap.api import recording_sizes as sizes
 from reap_studies.study.ismm2026 import artefact
 from reap_studies.study.ismm2026.published import PROGRAMS, REJECTED
-from reap_studies.study.judging import best_ratio
+from reap_studies.study.judging.ratios import best_ratio
 from reap_studies.study.records import Study
 from reap_studies.study.view import FigureView, StudyView, TableView, checks, drawn, first, remarks, scale
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reap_studies.study.judging import figures
+from reap_studies.study.judging import words
 from reap_studies.study.records import Answer, Conclusion
 
 ASKED = {
@@ -22,8 +22,8 @@ def answers(conclusions: Sequence[Conclusion]) -> list[Answer]:
     found = []
     for question, asked in ASKED.items():
         own = [each for each in conclusions if each.question == question]
-        words = [PUBLISHED[question], *(_sentence(each) for each in own)]
-        found.append(Answer(question=question, asked=asked, words=words))
+        said = [PUBLISHED[question], *(_sentence(each) for each in own)]
+        found.append(Answer(question=question, asked=asked, words=said))
     return found
 
 
@@ -31,5 +31,5 @@ def _sentence(conclusion: Conclusion) -> str:
     claim = conclusion.claim.removesuffix(".")
     said = f"{claim}: nothing was measured that says anything of it."
     if conclusion.findings:
-        said = f"{claim}: {conclusion.standing} here. {figures(conclusion.findings)}"
-    return f"{said} {conclusion.beside.words}" if conclusion.beside else said
+        said = f"{claim}: {conclusion.standing} here. {words.figures(conclusion)}"
+    return f"{said} {words.sensitivity(conclusion)}".rstrip()

@@ -5,16 +5,13 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from reap.api import Estimate, Fragmented, exactly
-from reap_studies.study import claims, judging
-from reap_studies.study.judging import (
-    Judged,
-    best_to_best,
-    counts,
-    each_arm,
-    estimate,
-    evidence,
-    quotient,
-)
+from reap_studies.study import claims
+from reap_studies.study.claims import Setting
+from reap_studies.study.judging import ratios
+from reap_studies.study.judging.bounds import Judged
+from reap_studies.study.judging.exclusions import Evidence
+from reap_studies.study.judging.programs import SHARE
+from reap_studies.study.judging.ratios import best_to_best, each_arm, estimate, of_kind, quotient
 from reap_studies.study.records import Conclusion, Finding, Measured, Memory, Statistics
 
 WINDOWS = "win32-like"
@@ -22,34 +19,29 @@ WINDOWS = "win32-like"
 OURS = "reap"
 """This library, as an allocator and as a variant."""
 LEA = "dlmalloc"
-OF_ITS_OWN = ("per-class", "region", "hybrid")
+OF_ITS_OWN = ("per-class", "size-class", "region", "hybrid")
 """The kinds of programs with an allocator of their own."""
 
 
 def judge(
-    measured: Sequence[Measured], statistics: Sequence[Statistics], memory: Sequence[Memory] = ()
+    measured: Sequence[Measured],
+    statistics: Sequence[Statistics],
+    memory: Sequence[Memory] = (),
+    evidence: Evidence | None = None,
 ) -> list[Conclusion]:
-    """Every conclusion, in the paper's order, beside it how it stands if no workload is left out."""
-    own, of_all = (
-        claims.of("oopsla2002").judge(
-            _rules(measured, statistics, memory, whole=whole), judging.allocators(measured)
-        )
-        for whole in (True, False)
-    )
-    left_out = [each for each in evidence(measured, *OF_ITS_OWN, whole=False) if not counts(each.card)]
-    return judging.beside(own, of_all, left_out)
+    """Every conclusion, in the paper's order."""
+    setting = Setting(evidence=evidence or Evidence())
+    rules = _rules(measured, statistics, memory)
+    return claims.of("oopsla2002").judge(rules, ratios.allocators(measured), setting)
 
 
 def _rules(
-    measured: Sequence[Measured], statistics: Sequence[Statistics], memory: Sequence[Memory], *, whole: bool
+    measured: Sequence[Measured], statistics: Sequence[Statistics], memory: Sequence[Memory]
 ) -> dict[str, claims.Rule]:
-    every = evidence(measured, *OF_ITS_OWN, whole=whole)
-    regions = evidence(measured, "region", whole=whole)
+    every = of_kind(measured, *OF_ITS_OWN)
+    regions = of_kind(measured, "region")
     ordinary = [each for each in statistics if each.card.kind == "ordinary"]
-    custom = [
-        each for each in statistics if each.card.kind != "ordinary" and (counts(each.card) or not whole)
-    ]
-    asked = [each for each in memory if counts(each.card) or not whole]
+    custom = [each for each in statistics if each.card.kind != "ordinary"]
     return {
         "malloc-share-custom": lambda it: _shares(custom, it.judged),
         "malloc-share-ordinary": lambda it: _shares(ordinary, it.judged),
@@ -59,7 +51,7 @@ def _rules(
         "regions-stay-faster": lambda it: best_to_best(regions, it.judged),
         "reap-for-a-region": lambda it: each_arm(regions, ("glibc",), "adv0", _replaced, it.judged),
         "reaps-as-malloc": lambda it: each_arm(every, (OURS,), "adv0", _to_lea, it.judged),
-        "memory-mixed": lambda it: [*_marks(asked, it.judged), *_resident(every, it.judged)],
+        "memory-mixed": lambda it: [*_marks(memory, it.judged), *_resident(every, it.judged)],
     }
 
 
@@ -67,7 +59,7 @@ def _shares(statistics: Iterable[Statistics], judged: Judged) -> list[Finding]:
     return [
         Finding(
             workload=each.card.name,
-            figure=judging.SHARE,
+            figure=SHARE,
             ratio=each.share.share,
             side=judged(each.share.share),
         )

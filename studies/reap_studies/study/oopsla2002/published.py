@@ -76,6 +76,8 @@ PROGRAMS = (
     _program("300.twolf", "", (9_458, 1_725, 56, 532_177, 66_891, 8.0, 0.9), "graywolf"),
 )
 """In the paper's order: with allocators of their own, and without."""
+ORIGINALS = ("apache", "lcc", "mudlle", "espresso", "gzip", "perl", "gap")
+"""The workloads that are the paper's own programs, in later versions."""
 
 
 class Footprint(Record):

@@ -13,15 +13,20 @@ import msgspec
 from reap.api import LEVELS, Allocator, AskedFragment, Listener
 from reap_studies.study import forecast, measuring, pacing
 from reap_studies.study.folder import make_plan
+from reap_studies.study.ismm2026 import calibration
+from reap_studies.study.judging import controls
+from reap_studies.study.judging.exclusions import Evidence
 from reap_studies.study.measuring import Work
 from reap_studies.study.oopsla2002 import judge as claims
 from reap_studies.study.oopsla2002 import memory, statistics
 from reap_studies.study.oopsla2002.apache import run as apache
 from reap_studies.study.oopsla2002.drag import judge as drag_claims
 from reap_studies.study.oopsla2002.drag import run as dragging
+from reap_studies.study.oopsla2002.published import ORIGINALS
 from reap_studies.study.oopsla2002.regions import buffers, peers
-from reap_studies.study.records import Conclusion, Drag, Memory, Mode, Plan, Statistics, Study
+from reap_studies.study.records import Drag, Memory, Mode, Plan, Statistics, Study
 from reap_studies.workloads import card
+from reap_studies.workloads.records import Card
 
 NAME = "oopsla2002"
 CUSTOM = (
@@ -98,18 +103,32 @@ def run(
         buffers=grown,
         apache=pooled,
     )
-    return msgspec.structs.replace(study, conclusions=judge(study))
+    return judged(study)
 
 
-def judge(study: Study) -> list[Conclusion]:
-    """How all conclusions of the paper stand by what was measured."""
-    return [
-        *buffers.judge(study.buffers),
-        *claims.judge(study.measured, study.statistics, study.memory),
-        *drag_claims.judge(study.drag),
-        *peers.judge(study.peers),
-        *apache.judge(study.apache),
-    ]
+def judged(study: Study) -> Study:
+    """The study with how all conclusions of the paper stand by what was measured."""
+    departures = calibration.departures(study.measured)
+    evidence = Evidence(cards=_cards(study), originals=ORIGINALS, departing=departures)
+    return msgspec.structs.replace(
+        study,
+        controls=controls.failures(study.measured),
+        departures=departures,
+        conclusions=[
+            *buffers.judge(study.buffers),
+            *claims.judge(study.measured, study.statistics, study.memory, evidence),
+            *drag_claims.judge(study.drag, evidence),
+            *peers.judge(study.peers, evidence),
+            *apache.judge(study.apache),
+        ],
+    )
+
+
+def _cards(study: Study) -> dict[str, Card]:
+    cards = [each.card for each in study.measured] + [each.measured.card for each in study.peers]
+    for counted in (study.statistics, study.memory, study.drag):
+        cards += [each.card for each in counted]
+    return {each.name: each for each in cards}
 
 
 def _statistics(place: Path, name: str, mode: Mode, listener: Listener) -> Statistics:

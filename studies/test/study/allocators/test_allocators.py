@@ -49,7 +49,7 @@ def test_the_paper_s_own_figures_hold():
 
 
 def test_of_nothing_nothing_is_said():
-    nothing = Evaluated(threads=2, timed=[])
+    nothing = Evaluated(threads=4, timed=[])
     assert {each.standing for each in claims.judge(nothing)} == {"inconclusive"}
 
 
@@ -62,8 +62,8 @@ def timed(name, **seconds):
     return Timed(name=name, card=card.load("sed"), scale=1, threads=1, evaluations=1, series=series)
 
 
-def evaluated(*each):
-    return Evaluated(threads=2, timed=list(each))
+def evaluated(*each, threads=2):
+    return Evaluated(threads=threads, timed=list(each))
 
 
 def test_a_difference_counts_where_it_is_certain():
@@ -92,16 +92,19 @@ def test_an_allocator_with_a_problem_says_nothing():
 
 def test_a_speedup_is_between_setups_round_by_round():
     alone = timed("threads-1", glibc=[2.0, 4.0, 2.0], jemalloc=[2.0, 4.0, 2.0], dlmalloc=[2.0] * 3)
-    both = timed("threads-2", glibc=[1.6, 3.2, 1.6], jemalloc=[1.05, 2.1, 1.05], dlmalloc=[2.2] * 3)
-    found = evaluated(alone, both)
+    all_four = timed("threads-4", glibc=[0.8, 1.6, 0.8], jemalloc=[0.525, 1.05, 0.525], dlmalloc=[2.2] * 3)
+    found = evaluated(alone, all_four, threads=4)
     well = one(found, "scale very well")
     assert [round(each.ratio.value, 3) for each in well.findings] == [0.952]
     assert well.standing == "holds"
     assert one(found, "glibc scales").standing == "holds"
     assert one(found, "does not scale at all").standing == "holds"
-    turned = evaluated(alone, timed("threads-2", glibc=[1.0, 2.0, 1.0], jemalloc=[1.9, 3.8, 1.9]))
+    slow = timed("threads-4", glibc=[0.5, 1.0, 0.5], jemalloc=[1.9, 3.8, 1.9])
+    turned = evaluated(alone, slow, threads=4)
     assert one(turned, "scale very well").standing == "does not hold"
     assert one(turned, "glibc scales").standing == "holds partly"
+    two = evaluated(alone, timed("threads-2", glibc=[1.0, 2.0, 1.0], jemalloc=[1.9, 3.8, 1.9]))
+    assert one(two, "scale very well").standing == "not measurable here"
 
 
 def test_what_has_one_thread_is_held_by_its_cpu_time():

@@ -9,6 +9,7 @@ import pytest
 from fragmented_samples import arm_of, fragmented_of
 from rich.console import Console
 from samples import HOSTILE, around, exactly_paired, machine, ratio_of
+from studies.test.study.copies import copies, foreign
 
 from reap.allocators.records import Allocator
 from reap.base import units
@@ -25,7 +26,7 @@ from reap_studies.study.ismm2026 import slowdowns
 from reap_studies.study.ismm2026.judge import judge
 from reap_studies.study.ismm2026.view import view
 from reap_studies.study.ismm2026.words import answers
-from reap_studies.study.judging import best_ratio
+from reap_studies.study.judging.ratios import best_ratio
 from reap_studies.study.records import Measured, Plan, Study
 from reap_studies.workloads import card
 
@@ -40,7 +41,7 @@ def measured(name="chart-parser", kind="region", **changes):
         arm_of(arm.variant, arm.allocator, arm.level, **arms.get((arm.variant, arm.allocator, arm.level), {}))
         for arm in result.arms
     ]
-    described = msgspec.structs.replace(card.load("chart-parser"), name=name, kind=kind, partial="")
+    described = foreign(card.load("chart-parser"), name=name, kind=kind, partial="")
     return Measured(card=described, version="1", scale=5, result=msgspec.structs.replace(result, arms=made))
 
 
@@ -55,7 +56,7 @@ def slowed(variant, value, half=0.005, **more):
 
 
 def conclusion(words, *each):
-    (found,) = [one for one in judge(each, []) if words in one.claim]
+    (found,) = [one for one in judge(copies(each), []) if words in one.claim]
     return found
 
 
@@ -76,9 +77,10 @@ BENEFIT = "no substantial benefit"
     ],
 )
 def test_a_conclusion_stands_as_its_intervals_do(ratios, standing):
-    found = conclusion(BENEFIT, *(naive_to_custom(*each) for each in ratios))
+    programs = [naive_to_custom(*each, name=f"balls{number}") for number, each in enumerate(ratios)]
+    found = conclusion(BENEFIT, *programs)
     assert found.standing == standing
-    assert len(found.findings) == 2 * len(ratios)  # over jemalloc and mimalloc; glibc is no modern one
+    assert len(found.findings) == 3 * 2 * len(ratios)  # over jemalloc and mimalloc; glibc is no modern one
     if ratios:
         assert "balls" in found.answer
     else:
@@ -89,9 +91,10 @@ def test_only_its_own_kind_counts():
     assert conclusion(BENEFIT, naive_to_custom(1.3, kind="region")).findings == []
     excluded = msgspec.structs.replace(naive_to_custom(1.3), result=None, excluded="not installed")
     assert conclusion(BENEFIT, excluded).findings == []
-    bound = naive_to_custom(1.3, name="freelist")
+    bound = named("freelist", 1.3, microbenchmark=True)
     assert conclusion(BENEFIT, bound).findings == []
-    assert conclusion("16 bytes", bound).standing == "does not hold"
+    assert conclusion("16 bytes", bound).standing == "holds"
+    assert conclusion("16 bytes", named("freelist", 1.9, microbenchmark=True)).standing == "does not hold"
 
 
 def named(name, value, **card_changes):
@@ -100,22 +103,21 @@ def named(name, value, **card_changes):
 
 
 def test_what_does_not_count_is_shown_beside_the_conclusion():
-    """Per-class allocators that were left out, and how RQ1 stands with them."""
+    """Per-class allocators that were left out, and how RQ1 stands without each exclusion."""
     counted = naive_to_custom(1.2)
-    gawk, control = named("gawk", 1.01, partial="strings"), named("sqlite-lookaside", 1.0)
-    assert conclusion(BENEFIT, counted).beside is None
+    gawk, control = named("gawk", 1.01, partial="strings"), named("sqlite-lookaside", 1.0, control=True)
+    assert conclusion(BENEFIT, counted).sensitivity == []
     found = conclusion(BENEFIT, counted, gawk, control)
     assert found.standing == "does not hold"
-    assert found.beside.workloads == ["gawk", "sqlite-lookaside"]
-    assert found.beside.standing == "holds"
-    assert found.beside.answer.startswith("4 for it, 2 against it")
-    assert "With gawk, sqlite-lookaside, which do not count: holds." in reporter.page(
-        study_of(counted, gawk, control)
-    ).replace("\u00a0", " ")
-    (first, *_) = answers(judge([counted, gawk, control], []))
-    assert any("With gawk, sqlite-lookaside" in each for each in first.words)
-    (alone, *_) = answers(judge([gawk], []))
-    assert any("nothing was measured" in each and "With gawk" in each for each in alone.words)
+    excluded = {each.workload: each.excluded for each in found.findings if "-" not in each.workload[-2:]}
+    assert excluded == {"balls": [], "gawk": ["partial"], "sqlite-lookaside": ["control"]}
+    stands = {each.what: each.standing for each in found.sensitivity}
+    assert stands == {"without the exclusion control": "holds", "without the exclusion partial": "holds"}
+    said = "ithout the exclusion control: holds (6 programs, mean 1.095 ["
+    every = copies([counted, gawk, control])
+    assert said in reporter.page(study_of(*every)).replace("\u00a0", " ")
+    (first, *_) = answers(judge(every, []))
+    assert any(said in each for each in first.words)
 
 
 def test_a_claim_is_inconclusive_without_an_allocator_that_it_names():
@@ -127,7 +129,7 @@ def test_a_claim_is_inconclusive_without_an_allocator_that_it_names():
     )
     found = conclusion("come near", without)
     assert found.standing == "inconclusive"
-    assert found.answer.startswith("Not measured: mimalloc, which it names. One figure, for it: ")
+    assert found.answer.startswith("Not measured: mimalloc, which it names. 3 programs: 3 for it, ")
 
 
 def test_regions_on_fragmented_heaps():
@@ -135,7 +137,8 @@ def test_regions_on_fragmented_heaps():
     assert conclusion("Regions are not slowed", slowed("custom", 1.30)).standing == "does not hold"
     partial = slowed("custom", 1.30)
     partial = msgspec.structs.replace(partial, card=msgspec.structs.replace(partial.card, partial="much"))
-    assert conclusion("Regions are not slowed", partial).findings == []
+    (resist,) = {tuple(each.excluded) for each in conclusion("Regions are not slowed", partial).findings}
+    assert resist == ("partial",)
     assert conclusion("Partial regions", partial).standing == "holds"
     assert conclusion("Naive allocation is slowed", slowed("naive", 1.8)).standing == "holds"
     assert conclusion("Naive allocation is slowed", slowed("naive", 1.01)).standing == "does not hold"
@@ -172,12 +175,11 @@ def test_the_best_of_both_sides_are_compared():
     assert ratio.value == pytest.approx(1.25)
     assert conclusion("come near", one).standing == "does not hold"
     assert conclusion("can still run", one).standing == "holds"
-    assert conclusion("mimalloc is the best", one).standing == "inconclusive"  # no mean of one
-    assert conclusion("mimalloc is the best", one, one).standing == "holds"
+    assert conclusion("mimalloc is the best", one).standing == "holds"
     gone = measured(arms=normalised(values | {("naive", "jemalloc"): 0.7}))
     assert conclusion("can still run", gone).standing == "outdated"
     assert conclusion("come near", gone).standing == "holds"
-    assert conclusion("mimalloc is the best", gone, gone).standing == "holds partly"
+    assert conclusion("mimalloc is the best", gone).standing == "holds partly"
 
 
 def study_of(*each, occupancy=()):
@@ -199,7 +201,7 @@ def test_the_page_shows_all_of_it(tmp_path):
         scale=1,
         excluded=f"no room {HOSTILE}",
     )
-    study = study_of(naive_to_custom(1.3), measured(), absent)
+    study = study_of(*copies([naive_to_custom(1.3), measured()]), absent)
     page = reporter.page(study)
     for each in study.conclusions:
         assert each.claim in page
@@ -303,7 +305,8 @@ def swept(times, first, last):
     ],
 )
 def test_figure_3_asks_for_time_and_misses(times, first, last, standing):
-    (found,) = [each for each in judge([], [swept(times, first, last)]) if each.question == "Figure 3"]
+    both = copies([swept(times, first, last)])
+    (found,) = [each for each in judge([], both) if each.question == "Figure 3"]
     assert found.standing == standing
 
 
@@ -388,11 +391,11 @@ def test_a_full_study_names_what_stayed_wide():
 
 
 def test_the_questions_are_answered_in_words():
-    found = answers(judge([naive_to_custom(1.01), naive_to_custom(1.02)], []))
+    found = answers(judge(copies([naive_to_custom(1.01)]), []))
     assert [each.question for each in found] == ["RQ1", "RQ2", "RQ3"]
     first = " ".join(found[0].words)
     assert "The paper: no." in first
-    assert "holds here. 4 figures, mean 1.01" in first
+    assert "holds here. 3 programs, mean 1.01" in first
     assert "nothing was measured" in " ".join(found[2].words)
 
 
@@ -437,7 +440,7 @@ def test_bars_are_as_long_as_their_ratios():
 def test_every_workload_of_the_study_has_a_card():
     for name in ismm2026.WORKLOADS:
         described = card.load(name)
-        assert described.kind in ("per-class", "region", "hybrid"), name
+        assert described.kind in ("per-class", "size-class", "region", "hybrid"), name
         assert described.frees, name
         assert "custom" in described.variants, name
     assert set(ismm2026.OCCUPANCY) <= set(ismm2026.WORKLOADS)

@@ -53,6 +53,13 @@ def compared(own=1.0, reap=1.0, left_out=(), name=PROGRAM, **ratios):
     return Peers(measured=measured, left_out=dict.fromkeys(left_out, "it is not installed"))
 
 
+def twice(compared):
+    """Two programs, as the paper has."""
+    other = msgspec.structs.replace(compared.measured.card, name="other")
+    again = msgspec.structs.replace(compared.measured, card=other)
+    return [compared, msgspec.structs.replace(compared, measured=again)]
+
+
 def standings(conclusions):
     return [each.standing for each in conclusions]
 
@@ -70,11 +77,13 @@ def test_what_a_region_holds_is_to_grow_and_what_others_hold_is_not():
 def test_reaps_are_held_to_peers_that_free_single_objects_too():
     faster = compared(reap=1.02, talloc=2.0, mimalloc=1.3, apr=0.5, pmr_monotonic=0.5)
     first, second = peers.judge([faster])
+    assert (first.standing, second.standing) == ("inconclusive", "inconclusive"), "the paper has two"
+    first, second = peers.judge(twice(faster))
     assert (first.standing, second.standing) == ("holds", "holds")
     assert {each.figure for each in first.findings} == {"talloc's contexts", "mimalloc's heaps"}
     slower = compared(reap=1.5, talloc=2.0, mimalloc=1.3)
-    assert standings(peers.judge([slower])) == ["holds partly", "does not hold"]
-    assert standings(peers.judge([compared(reap=1.5, mimalloc=1.3)]))[0] == "does not hold"
+    assert standings(peers.judge(twice(slower))) == ["inconclusive", "does not hold"], "half of its peers"
+    assert standings(peers.judge(twice(compared(reap=1.5, mimalloc=1.3))))[0] == "does not hold"
     assert standings(peers.judge([])) == ["inconclusive", "inconclusive"]
     both = [compared(reap=1.02, mimalloc=1.3, name="lcc"), compared(reap=1.5, mimalloc=1.9)]
     first, second = peers.judge(both)

@@ -5,7 +5,7 @@ from reap.api import Estimate
 from reap_studies.study.allocator_wall.analyse import At
 from reap_studies.study.allocator_wall.asks import POOL, REGION, SHARED, loaded_point, point
 from reap_studies.study.allocator_wall.judge.rules import Judge, found, judged, times
-from reap_studies.study.judging import Judged
+from reap_studies.study.judging.bounds import Judged
 from reap_studies.study.records import Conclusion, Finding
 
 
@@ -28,6 +28,7 @@ def _prices(judge: Judge) -> list[Conclusion]:
         _at(DEFAULT, 30, judge.cores), At("structure", DEFAULT, "4 KB from a socket", "receive_ns")
     )
     return judged(
+        judge,
         {
             "cost-200-ns": lambda it: [
                 found(
@@ -41,7 +42,7 @@ def _prices(judge: Judge) -> list[Conclusion]:
             "twenty-cost-a-receive": lambda it: [
                 found(DEFAULT, "20 allocations to one recv", twenty and times(twenty, 20), it.judged)
             ],
-        }
+        },
     )
 
 
@@ -57,6 +58,7 @@ def _shape(judge: Judge) -> list[Conclusion]:
         (_at(DEFAULT, 300, 1), _at(DEFAULT, 10, 1)),
     )
     return judged(
+        judge,
         {
             "half-throughput": lambda it: [
                 found(DEFAULT, f"N={more} to N={fewer}", halved(more, fewer), it.judged)
@@ -74,7 +76,7 @@ def _shape(judge: Judge) -> list[Conclusion]:
             "knee-by-contention": lambda it: [
                 found(DEFAULT, "growth with threads to growth with one", growth, it.judged)
             ],
-        }
+        },
     )
 
 
@@ -89,6 +91,7 @@ def _regimes(judge: Judge) -> list[Conclusion]:
         ]
 
     return judged(
+        judge,
         {
             "no-wall-under-10": lambda it: [
                 found(
@@ -105,7 +108,7 @@ def _regimes(judge: Judge) -> list[Conclusion]:
             "left-of-the-knee": lambda it: each((3, 10), it.judged),
             "switch-from-30": lambda it: each((30, 100), it.judged),
             "right-of-the-knee": lambda it: each((100, 300), it.judged),
-        }
+        },
     )
 
 
@@ -132,6 +135,7 @@ def _remedies(judge: Judge) -> list[Conclusion]:
     steps = _steps(judge)
     calls = figures.value("counts", "region", "100 objects", "allocations")
     return judged(
+        judge,
         {
             "pooled-agree": lambda it: [
                 found(
@@ -158,5 +162,5 @@ def _remedies(judge: Judge) -> list[Conclusion]:
             "three-steps": lambda it: [
                 found(DEFAULT, name, ratio, it.judged) for name, ratio in steps.items()
             ],
-        }
+        },
     )

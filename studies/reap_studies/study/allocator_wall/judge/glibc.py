@@ -13,7 +13,7 @@ from reap_studies.study.allocator_wall.asks import (
     point,
 )
 from reap_studies.study.allocator_wall.judge.rules import Judge, found, judged, times
-from reap_studies.study.judging import Judged
+from reap_studies.study.judging.bounds import Judged
 from reap_studies.study.records import Conclusion, Finding
 
 
@@ -26,7 +26,7 @@ def _arenas(judge: Judge) -> list[Conclusion]:
     arenas = judge.figures.value("structure", DEFAULT, "arenas", "arenas")
     each = arenas and times(arenas, 1 / judge.cores)
     return judged(
-        {"arenas-per-processor": lambda it: [found(DEFAULT, "arenas a processor", each, it.judged)]}
+        judge, {"arenas-per-processor": lambda it: [found(DEFAULT, "arenas a processor", each, it.judged)]}
     )
 
 
@@ -35,6 +35,7 @@ def _locks(judge: Judge) -> list[Conclusion]:
     places = [(DEFAULT, usual), (DEFAULT, many), (ONE_ARENA, usual), (NO_CACHE, usual)]
     figures = judge.figures
     return judged(
+        judge,
         {
             "arena-lock-sleeps": lambda it: [
                 found(
@@ -58,7 +59,7 @@ def _locks(judge: Judge) -> list[Conclusion]:
                 found(arm, "4 threads a processor to 1", _rate(judge, arm, more, usual), it.judged)
                 for arm in (DEFAULT, ONE_ARENA, NO_CACHE)
             ],
-        }
+        },
     )
 
 
@@ -79,6 +80,7 @@ def _threshold(judge: Judge) -> list[Conclusion]:
     )
     faults = judge.figures.value("structure", pinned, f"{setting}, touched", "faults_per_second")
     return judged(
+        judge,
         {
             "mmap-threshold-modes": lambda it: [found(DEFAULT, "slow operations", slow(DEFAULT), it.judged)],
             "mmap-threshold-cost": lambda it: [found(pinned, "slow to quick", both, it.judged)],
@@ -94,7 +96,7 @@ def _threshold(judge: Judge) -> list[Conclusion]:
                     it.judged,
                 )
             ],
-        }
+        },
     )
 
 
@@ -107,6 +109,7 @@ def _cache(judge: Judge) -> list[Conclusion]:
         return found(arm, f"N={count}", judge.figures.ratio(own, plain), judged)
 
     return judged(
+        judge,
         {
             "tcache-mallocs": lambda it: [
                 found(DEFAULT, f"mallocs of {size} B", past(size, "made_past"), it.judged)
@@ -119,5 +122,5 @@ def _cache(judge: Judge) -> list[Conclusion]:
             "tcache-count-bandage": lambda it: [
                 left(count, arm, it.judged) for count in (100, 300) for arm in TUNED.values()
             ],
-        }
+        },
     )

@@ -16,6 +16,7 @@ def claims(judge: Judge) -> list[Conclusion]:
         return At("latency", DEFAULT, setting, field), At("latency", arm, setting, field)
 
     return judged(
+        judge,
         {
             "tail-over-mean": lambda it: [
                 found(

@@ -23,6 +23,7 @@ def claims(judge: Judge) -> list[Conclusion]:
     small = "glibc, trim at 64 KB"
     lazy = "jemalloc, some work, muzzy_decay_ms=60000"
     return judged(
+        judge,
         {
             "midnight-climb": lambda it: [found(DEFAULT, "kept, pinned", kept(DEFAULT, "pinned"), it.judged)],
             "rss-is-not-live": lambda it: [

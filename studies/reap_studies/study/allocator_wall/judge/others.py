@@ -17,6 +17,7 @@ def claims(judge: Judge) -> list[Conclusion]:
         return figures.value("structure", "jemalloc", "of itself", field)
 
     return judged(
+        judge,
         {
             "jemalloc-size-classes": lambda it: [found("jemalloc", "classes", _classes(judge), it.judged)],
             "tcmalloc-size-classes": lambda it: [
@@ -59,7 +60,7 @@ def claims(judge: Judge) -> list[Conclusion]:
                     it.judged,
                 )
             ],
-        }
+        },
     )
 
 

@@ -6,7 +6,7 @@ from reap_studies.study.allocator_wall.analyse import At
 from reap_studies.study.allocator_wall.go import SETTING as GO
 from reap_studies.study.allocator_wall.judge.rules import Judge, found, judged, times
 from reap_studies.study.allocator_wall.python import LARGE, MALLOCS, SMALL, TAILS, setting
-from reap_studies.study.judging import at_most
+from reap_studies.study.judging.bounds import at_most
 from reap_studies.study.records import Conclusion
 
 
@@ -36,6 +36,7 @@ def _experiment(judge: Judge) -> list[Conclusion]:
 
     size = figures.value("counts", DEFAULT, "of CPython", "document")
     return judged(
+        judge,
         {
             "document-size": lambda it: [found("document", "bytes", size, it.judged)],
             "experiment-gains": lambda it: [
@@ -107,6 +108,7 @@ def _counts(judge: Judge) -> list[Conclusion]:
     said = figures.value(*recipe)
     share = times(said, 1 / truth) if said and truth else None
     return judged(
+        judge,
         {
             "dozens-of-allocations": lambda it: [
                 found(
@@ -139,7 +141,7 @@ def _counts(judge: Judge) -> list[Conclusion]:
                 if parser == "orjson"
             ],
             "tracemalloc-recipe": lambda it: [found(first, "recipe to truth", share, it.judged)],
-        }
+        },
     )
 
 
@@ -151,6 +153,7 @@ def _go(judge: Judge) -> list[Conclusion]:
     entered = [found(arm, "allocator in the process", figures.value(*at(arm, "preloaded")), at_most(0))
                for arm in judge.others]  # fmt: skip
     return judged(
+        judge,
         {
             "go-preload": lambda it: [
                 *entered,
@@ -159,14 +162,15 @@ def _go(judge: Judge) -> list[Conclusion]:
                     for arm in judge.others
                 ),
             ]
-        }
+        },
     )
 
 
 def _collector(judge: Judge) -> list[Conclusion]:
     share = judge.figures.value("counts", DEFAULT, "of CPython", "gc_on_cpu_share")
     return judged(
+        judge,
         {
             "collections-off-cpu": lambda it: [found("CPython's gc", "on the processor", share, it.judged)],
-        }
+        },
     )

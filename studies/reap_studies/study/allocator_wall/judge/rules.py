@@ -7,8 +7,8 @@ from reap.api import Estimate
 from reap_studies.study import claims
 from reap_studies.study.allocator_wall.analyse import Figures
 from reap_studies.study.allocator_wall.records import Wall
-from reap_studies.study.claims import Claim
-from reap_studies.study.judging import Judged
+from reap_studies.study.claims import Claim, Setting
+from reap_studies.study.judging.bounds import Judged
 from reap_studies.study.records import Conclusion, Finding
 
 
@@ -42,10 +42,11 @@ Rule = Callable[[Claim], Iterable[Iterable[Finding]]]
 """As of reap_studies.study.claims, with the findings of each figure by themselves."""
 
 
-def judged(rules: Mapping[str, Rule], **words: object) -> list[Conclusion]:
+def judged(judge: Judge, rules: Mapping[str, Rule], **words: object) -> list[Conclusion]:
     """The claims of the text, each by its rule; `words` for the rules' texts."""
 
     def flat(rule: Rule) -> claims.Rule:
         return lambda it: [each for some in rule(it) for each in some]
 
-    return claims.of("allocator_wall").judge({key: flat(rule) for key, rule in rules.items()}, (), **words)
+    setting = Setting(has={"cores": judge.cores, "nodes": judge.wall.nodes}, words=words)
+    return claims.of("allocator_wall").judge({key: flat(rule) for key, rule in rules.items()}, (), setting)

@@ -21,6 +21,7 @@ def claims(judge: Judge) -> list[Conclusion]:
     grown = judge.figures.ratio(at(DEFAULT, "gunicorn", "resident"), at(DEFAULT, "gunicorn", "early"))
     left = judge.figures.ratio(at(DEFAULT, REPLACED, "resident"), at(DEFAULT, "gunicorn", "resident"))
     return judged(
+        judge,
         {
             "service-gains": lambda it: [
                 found(arm, service, gained(arm, service), it.judged)
@@ -29,5 +30,5 @@ def claims(judge: Judge) -> list[Conclusion]:
             ],
             "worker-grows": lambda it: [found(DEFAULT, "gunicorn", grown, it.judged)],
             "max-requests": lambda it: [found(DEFAULT, REPLACED, left, it.judged)],
-        }
+        },
     )

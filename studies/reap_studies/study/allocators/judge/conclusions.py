@@ -6,7 +6,7 @@ from reap_studies.study.allocators.judge import locality as locality_claims
 from reap_studies.study.allocators.judge import memory
 from reap_studies.study.allocators.judge import scaling as scaling_claims
 from reap_studies.study.allocators.setups import APPLICATIONS, EVALUATIONS, PARALLEL, locality, scaling
-from reap_studies.study.judging import side
+from reap_studies.study.judging.bounds import side
 from reap_studies.study.records import Conclusion, Evaluated
 
 BEST = "lockless"
@@ -43,6 +43,7 @@ def _applications(found: Evaluated) -> list[Conclusion]:
             ),
         },
         found.allocators,
+        claims.Setting(has={"cores": found.threads}),
     )
 
 
@@ -67,4 +68,5 @@ def _last(found: Evaluated) -> list[Conclusion]:
             ],
         },
         found.allocators,
+        claims.Setting(has={"cores": found.threads}),
     )

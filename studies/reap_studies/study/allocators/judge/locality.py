@@ -19,7 +19,7 @@ from reap_studies.study.allocators.analyse import (
     spread,
 )
 from reap_studies.study.allocators.setups import EVALUATIONS, WITHOUT_FASTBINS, locality, scaling
-from reap_studies.study.judging import Judged, side
+from reap_studies.study.judging.bounds import Judged, side
 from reap_studies.study.records import Conclusion, Evaluated, Finding
 
 
@@ -42,6 +42,7 @@ def judge(found: Evaluated) -> list[Conclusion]:
             "allocation-share": lambda it: findings(_allocating(found, [GLIBC, *rest]), it.judged),
         },
         found.allocators,
+        claims.Setting(has={"cores": found.threads}),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from reap.api import Estimate
 from reap_studies.study import claims
 from reap_studies.study.allocators.records import Summary
-from reap_studies.study.judging import Judged
+from reap_studies.study.judging.bounds import Judged
 from reap_studies.study.records import Conclusion, Evaluated, Finding
 
 PLACE = "figure-3"
@@ -41,6 +41,7 @@ def judge(found: Evaluated) -> list[Conclusion]:
             "three-maxima-in-time": lambda it: _apart(found, it.judged),
         },
         found.allocators,
+        claims.Setting(has={"cores": found.threads}),
     )
 
 

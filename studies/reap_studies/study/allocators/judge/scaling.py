@@ -43,7 +43,7 @@ def judge(found: Evaluated) -> list[Conclusion]:
             ),
         },
         found.allocators,
-        mean=mean,
+        claims.Setting(has={"cores": many}, words={"mean": mean}),
     )
 
 

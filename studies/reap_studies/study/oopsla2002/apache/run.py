@@ -10,7 +10,7 @@ import msgspec
 
 from reap.api import Launch, Outcome, ReapError, decode, exactly, program, spawn, statistics, units
 from reap_studies.study import claims, kept, measuring
-from reap_studies.study.judging import Judged
+from reap_studies.study.judging.bounds import Judged
 from reap_studies.study.records import Apache, Conclusion, Finding, Pooled
 from reap_studies.workloads import card, preparation
 

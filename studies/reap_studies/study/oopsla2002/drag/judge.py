@@ -4,31 +4,29 @@ from collections.abc import Callable, Iterable, Sequence
 
 from reap.api import DragLevel, Estimate, exactly
 from reap_studies.study import claims
-from reap_studies.study.judging import Judged, counts, mean
+from reap_studies.study.claims import Setting
+from reap_studies.study.judging.bounds import Judged
+from reap_studies.study.judging.exclusions import Evidence, counts
 from reap_studies.study.oopsla2002.drag.records import Group
 from reap_studies.study.oopsla2002.drag.run import LCC, group_of
 from reap_studies.study.records import Conclusion, Drag, Finding
 
 
-def judge(drags: Sequence[Drag]) -> list[Conclusion]:
+def judge(drags: Sequence[Drag], evidence: Evidence | None = None) -> list[Conclusion]:
     """Every conclusion, in the paper's order: of objects, each by itself."""
-    regions = _of(drags, "region")
+    custom, ordinary, regions = (_of(drags, group) for group in ("custom", "ordinary", "region"))
+    lcc = [each for each in regions if each.card.name == LCC]
     return claims.of("oopsla2002").judge(
         {
-            "custom-drag": lambda it: _findings(_of(drags, "custom"), "total drag", _drag, it.judged),
-            "ordinary-drag": lambda it: _findings(_of(drags, "ordinary"), "total drag", _drag, it.judged),
+            "custom-drag": lambda it: _findings(custom, "total drag", _drag, it.judged),
+            "ordinary-drag": lambda it: _findings(ordinary, "total drag", _drag, it.judged),
             "region-drag": lambda it: _findings(regions, "total drag", _drag, it.judged),
-            "compiler-drag": lambda it: _findings(
-                [each for each in regions if each.card.name == LCC],
-                "total drag",
-                _drag,
-                it.judged,
-            ),
+            "compiler-drag": lambda it: _findings(lcc, "total drag", _drag, it.judged),
             "region-peak": lambda it: _findings(regions, "peak", _peak, it.judged),
-            "region-peak-average": lambda it: mean(
-                [_peak(level) for _, level in _levels(regions)], "peak", it.judged
-            ),
-        }
+            "region-peak-average": lambda it: _findings(regions, "peak", _peak, it.judged),
+        },
+        (),
+        Setting(evidence=evidence or Evidence()),
     )
 
 
@@ -37,19 +35,23 @@ def average_drag(drags: Iterable[Drag], group: Group, *, without: str = "") -> f
 
     `without` leaves that workload out.
     """
-    shown = _levels(_of(drags, group))
+    shown = _levels(_counted(drags, group))
     values = [level.drag for each, level in shown if each.card.name != without]
     return sum(values) / len(values) if values else None
 
 
 def most_drag(drags: Iterable[Drag], group: Group) -> str:
     """Which of the workloads that count drags most; empty without any."""
-    shown = _levels(_of(drags, group))
+    shown = _levels(_counted(drags, group))
     return max(shown, key=lambda pair: pair[1].drag)[0].card.name if shown else ""
 
 
 def _of(drags: Iterable[Drag], group: Group) -> list[Drag]:
-    return [each for each in drags if group_of(each.card) == group and counts(each.card)]
+    return [each for each in drags if group_of(each.card) == group]
+
+
+def _counted(drags: Iterable[Drag], group: Group) -> list[Drag]:
+    return [each for each in _of(drags, group) if counts(each.card)]
 
 
 def _levels(drags: Iterable[Drag]) -> list[tuple[Drag, DragLevel]]:

@@ -12,7 +12,7 @@ import msgspec
 
 from reap.api import Estimate, ReapError
 from reap_studies.study import claims, kept, measuring
-from reap_studies.study.judging import Judged
+from reap_studies.study.judging.bounds import Judged
 from reap_studies.study.records import Buffers, Conclusion, Curve, Finding, Mode, Point
 from reap_studies.workloads import card, preparation
 

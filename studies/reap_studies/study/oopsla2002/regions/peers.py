@@ -10,7 +10,9 @@ from pathlib import Path
 from reap.api import DEFAULT_ALLOCATOR as DEFAULT
 from reap.api import LEVELS, Allocator, AskedFragment
 from reap_studies.study import claims
-from reap_studies.study.judging import Judged, estimate, finding, quotient, side
+from reap_studies.study.judging.bounds import Judged, side
+from reap_studies.study.judging.exclusions import Evidence
+from reap_studies.study.judging.ratios import estimate, finding, quotient
 from reap_studies.study.measuring import Work
 from reap_studies.study.records import Conclusion, Finding, Measured, Mode, Peers
 from reap_studies.workloads import card, preparation
@@ -45,7 +47,7 @@ def of(measured: Measured) -> Peers:
     )
 
 
-def judge(peers: Sequence[Peers]) -> list[Conclusion]:
+def judge(peers: Sequence[Peers], evidence: Evidence | None = None) -> list[Conclusion]:
     """What the paper says of reaps among their peers."""
     return claims.of("oopsla2002").judge(
         {
@@ -53,7 +55,9 @@ def judge(peers: Sequence[Peers]) -> list[Conclusion]:
             "reaps-to-own-region": lambda it: [
                 found for each in peers for found in _reap_to_own(each, it.judged)
             ],
-        }
+        },
+        (),
+        claims.Setting(evidence=evidence or Evidence()),
     )
 
 
