@@ -19,9 +19,8 @@ def prepare(names: tuple[str, ...], yes: bool) -> int:
     """Report what workloads (all, if none is named) lack on this machine; with --yes, install it.
 
     Packages are installed with apt-get, which requires root or passwordless sudo; nothing is ever removed.
-    Sources are fetched by apt-get, or by git from the network or from the folder that REAP_SOURCES names;
-    Python packages by pip. A git repository that cannot be reached is reported; it is an error only if its
-    workload is named.
+    Sources are fetched by apt-get, Python packages by pip. Programs that you bring (`--program`) are listed;
+    nothing fetches or builds them.
     Sources, programs and inputs go to ~/.cache/reap/workloads (or below XDG_CACHE_HOME). A repeated call does
     nothing.
     """
@@ -55,11 +54,8 @@ def prepare(names: tuple[str, ...], yes: bool) -> int:
     if not yes:
         click.echo(f"nothing was done; to do it: {again}", err=True)
         return ExitCode.OK
-    without = provision.carry_out(
-        wanted, lambda said: click.echo(f"reap: {said}", err=True), optional=not named
-    )
-    ready = [each.workload for each in open_ones if each.workload not in without]
-    click.echo(f"next: reap workloads run {ready[0] if ready else cards[0].name}", err=True)
+    provision.carry_out(wanted, lambda said: click.echo(f"reap: {said}", err=True))
+    click.echo(f"next: reap workloads run {open_ones[0].workload}", err=True)
     return ExitCode.OK
 
 

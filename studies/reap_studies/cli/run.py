@@ -3,6 +3,7 @@
 import click
 
 from reap.api import ExitCode
+from reap_studies.study.conduct import program_option
 
 
 @click.command()
@@ -10,7 +11,8 @@ from reap.api import ExitCode
 @click.option("--variant", help="Run only this variant (default: all).")
 @click.option("--scale", type=click.IntRange(min=1), help="Amount of work, in the card's unit.")
 @click.option("--quick", is_flag=True, help="Use the card's scale for a short run.")
-def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
+@program_option
+def run(name: str, variant: str | None, scale: int | None, quick: bool, programs: tuple[str, ...]) -> int:
     """Run a workload once in each variant, and compare what it prints.
 
     Builds it first if its source is part of Reap, and generates its inputs. A single run is a check, not a
@@ -23,12 +25,13 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
     from reap_studies.study.allocators import run as allocators
     from reap_studies.study.ismm2026 import run as ismm2026
     from reap_studies.study.oopsla2002 import run as oopsla2002
-    from reap_studies.workloads import card
+    from reap_studies.workloads import brought, card
     from reap_studies.workloads import run as workload
 
     if quick and scale is not None:
         raise click.UsageError("--quick is a scale: give one of --quick and --scale")
     described = card.load(name)
+    brought.take(programs)
     tried = workload.try_variants(
         name, [variant] if variant else [], scale=described.quick_scale if quick else scale
     )
@@ -55,6 +58,8 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool) -> int:
             click.echo(f"its output differs from its card: another version of {of}?", err=True)
         elif said:
             click.echo("its output is as its card states", err=True)
+    if described.brought is not None:
+        click.echo(f"how it allocates, to compare: {described.brought.profile}", err=True)
     runs = {
         ismm2026.NAME: ismm2026.WORKLOADS,
         oopsla2002.NAME: oopsla2002.WORKLOADS,

@@ -83,7 +83,18 @@ def spread_options(verb: Callable[..., Any]) -> Callable[..., Any]:
         type=click.IntRange(*FULL_ROUNDS),
         help="At most so many rounds of each experiment of a full study (default: 30).",
     )
-    return options(rounds(elsewhere.option(verb)))
+    return options(rounds(program_option(elsewhere.option(verb))))
+
+
+def program_option(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """What takes the programs that users bring."""
+    return click.option(
+        "--program",
+        "programs",
+        multiple=True,
+        metavar="NAME=FOLDER",
+        help="Where the program of workload NAME is, which you bring; may be given again.",
+    )(verb)
 
 
 def conduct(
@@ -96,6 +107,7 @@ def conduct(
     resume: Path | None,
     added: Sequence[str],
     rounds: int | None = None,
+    programs: Sequence[str] = (),
     start: Callable[[Path, Plan, list[Allocator], Listener], Study] | None = None,
     require: Callable[[Mode], None] = lambda _mode: None,
 ) -> int:
@@ -113,6 +125,7 @@ def conduct(
     from reap.api import TerminalListener as Terminal
     from reap_studies.study import folder
     from reap_studies.study import page as reporter
+    from reap_studies.workloads import brought
 
     name = studying.NAME
     _unset_allocators()
@@ -134,11 +147,14 @@ def conduct(
                 ExitCode.USAGE,
             )
         place, plan, allocators = _resumed(studying, resume)
+        brought.take([*plan.programs, *programs])
         if rounds is not None:
             plan = structs.replace(plan, rounds=rounds)
     else:
         mode: Mode = "quick" if quick else "full"
-        place, plan, allocators = _begun(studying, mode, workloads, output, added, rounds)
+        place, plan, allocators = _begun(
+            studying, mode, workloads, output, added, rounds, brought.take(programs)
+        )
     require(plan.mode)
     with folder.alone(place):
         try:
@@ -209,6 +225,7 @@ def _begun(
     output: Path | None,
     added: Sequence[str],
     rounds: int | None,
+    programs: list[str],
 ) -> tuple[Path, Plan, list[Allocator]]:
     import msgspec
 
@@ -221,7 +238,7 @@ def _begun(
     missing = [each for each in found if not isinstance(each, Allocator)]
     allocators += more
     plan = studying.plan(mode, _named(workloads), [each.name for each in allocators])
-    plan = msgspec.structs.replace(plan, added=[_absolute(each) for each in added])
+    plan = msgspec.structs.replace(plan, added=[_absolute(each) for each in added], programs=programs)
     if rounds is not None:
         plan = msgspec.structs.replace(plan, rounds=rounds)
     place = (output or unused(studying.NAME)).absolute()

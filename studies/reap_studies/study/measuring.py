@@ -35,8 +35,8 @@ from reap.api import (
 )
 from reap.api import AskedExperiment as Asked
 from reap_studies.study.records import Measured, Mode
-from reap_studies.workloads import preparation, source
-from reap_studies.workloads.records import Card, Git
+from reap_studies.workloads import brought, debian, preparation
+from reap_studies.workloads.records import Card
 
 RUN: dict[Mode, float] = {"quick": 0.15, "full": 1.0}
 """About how many seconds a run is to take, as far as a card can say. Two runs of a second say more than one
@@ -97,9 +97,9 @@ def lacking(described: Card) -> str:
     at = preparation.places(described.name)
     missing = packages.lacking(described.packages)
     if at.source and not Path(at.source).is_dir() and not Path(at.built).is_dir():
-        missing.append(source.named(described.source))
+        missing.append(debian.named(described.source))
     if not missing:
-        return ""
+        return brought.lacking(described)
     return f"{', '.join(missing)} is not installed here (reap workloads prepare --yes {described.name})"
 
 
@@ -115,8 +115,8 @@ def version_of(described: Card) -> str:
     """Of its Debian package, or reap's own; else what the card says."""
     if described.origin.package == "reap":
         return __version__
-    if isinstance(described.source, Git):
-        return described.origin.version or described.source.commit[:12]
+    if described.brought is not None:
+        return described.brought.version
     package = package_of(described)
     return (packages.version(package) if package else "") or described.origin.version
 

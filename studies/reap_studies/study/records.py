@@ -27,6 +27,8 @@ class Plan(Record):
     """Whether the workloads were chosen by name, and are not all that the study knows."""
     added: list[str] = []
     """Allocators that were named beside the study's own, as on a command line."""
+    programs: list[str] = []
+    """Those that the user brought, as NAME=FOLDER."""
     rounds: int = MOST_ROUNDS
     """At most so many of each experiment of a full study, however wide its intervals are."""
 
@@ -35,6 +37,7 @@ class Plan(Record):
         """The command line that makes such a study."""
         chosen = ["--workloads", ",".join(self.workloads)] if self.named else []
         added = [word for each in self.added for word in ("--allocator", each)]
+        added += [word for each in self.programs for word in ("--program", each)]
         most = ["--rounds", str(self.rounds)] if self.rounds != MOST_ROUNDS else []
         return ["reap", "study", self.study, f"--{self.mode}", *chosen, *added, *most]
 

@@ -17,6 +17,11 @@ from reap.api import ExitCode, ReapError
 from reap_studies.workloads import fetching
 
 
+def named(package: str) -> str:
+    """The source in the words of a message."""
+    return f"Debian's source of {package}"
+
+
 def place(package: str, cache: Path) -> Path:
     """The folder in which the source of a package is, or will be."""
     return cache / f"{package}-source"

@@ -1,4 +1,4 @@
-"""Runs the programs that fetch sources: apt, git and tar, without a terminal and for ten minutes at most."""
+"""Runs the programs that fetch sources, apt and tar, without a terminal and for ten minutes at most."""
 
 import subprocess
 from collections.abc import Mapping, Sequence

@@ -16,8 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from reap.api import ExitCode, ReapError, did_you_mean, installation, packages
-from reap_studies.workloads import card, source
-from reap_studies.workloads.records import Card, Git, Peer, Places, Prepare, Ready, Variant
+from reap_studies.workloads import brought, card, debian
+from reap_studies.workloads.records import Card, Peer, Places, Prepare, Ready, Variant
 
 MARKED = ("-DREAP_MARK_POOLS=1", "-DREAP_MARK_VALGRIND=1")
 """What a program of ours is compiled with so that its pools tell the drag engines of their objects."""
@@ -38,13 +38,13 @@ def places(name: str, *, scale: int | None = None, cache: Path | None = None, ma
     """The folders of a card at a scale; their names depend on everything that they are made from."""
     described, folder, home = card.load(name), card.find(name), cache or cache_folder()
     amount = described.default_scale if scale is None else scale
-    own = _fingerprint([described.prepare], folder)
+    own = _fingerprint([described.prepare, brought.digest(described)], folder)
     how = "marked" if marked and can_be_marked(described) else "built"
     said = [described.build, described.source, *(MARKED if how == "marked" else ())]
     program = _fingerprint(said, folder, folder.parent / "common", *_library_files())
     built = f"{name}-{how}-{program}" if described.build else ""
     return Places(
-        source=str(source.place(described.source, home)) if described.source else "",
+        source=str(debian.place(described.source, home)) if described.source else "",
         built=str(home / built) if built else "",
         inputs=str(home / f"{name}-{amount}-{own}") if described.prepare else "",
     )
@@ -56,7 +56,7 @@ def peer_places(described: Card, name: str, *, cache: Path | None = None) -> Pla
     folder = card.find(described.name)
     own = _fingerprint([peer.build, peer.source], folder, folder.parent / "common") if peer.build else ""
     return Places(
-        source=str(source.place(peer.source, home)) if peer.source else "",
+        source=str(debian.place(peer.source, home)) if peer.source else "",
         built=str(home / f"{described.name}-{name}-{own}") if own else "",
         inputs="",
     )
@@ -69,7 +69,7 @@ def absent(described: Card, *, cache: Path | None = None) -> dict[str, list[str]
         found[name] = packages.lacking(peer.packages)
         at = peer_places(described, name, cache=cache)
         if at.source and not Path(at.built).is_dir() and not Path(at.source).is_dir():
-            found[name].append(source.named(peer.source))
+            found[name].append(debian.named(peer.source))
     return {name: lacking for name, lacking in found.items() if lacking}
 
 
@@ -103,6 +103,7 @@ def prepare(
     at = places(name, scale=amount, cache=cache, marked=marked)
     words = {"card": str(folder), "scale": str(amount), "python": sys.executable}
     words |= {"source": at.source, "built": at.built, "inputs": at.inputs}
+    words["program"] = brought.folder(described)
     if described.build is not None:
         words["library"] = str(installation.headers())
         if at.source and not Path(at.built).is_dir():
@@ -141,15 +142,14 @@ def _marked(described: Card, build: Prepare) -> Prepare:
     return replace(build, argv=[*build.argv, *MARKED])
 
 
-def _require_source(described: Card, wanted: str | Git, at: Path) -> None:
-    """Throws ReapError unless the source is there, as it was fetched."""
+def _require_source(described: Card, wanted: str, at: Path) -> None:
+    """Throws ReapError unless the source is there."""
     if not at.is_dir():
         raise ReapError(
-            f"the workload {described.name} is built from {source.named(wanted)}, which was not fetched",
+            f"the workload {described.name} is built from {debian.named(wanted)}, which was not fetched",
             f"reap workloads prepare --yes {described.name}",
             ExitCode.NOT_FOUND,
         )
-    source.check(wanted, at.parent)
 
 
 def _require(described: Card, program: str) -> None:
@@ -210,7 +210,7 @@ def _library_files() -> tuple[Path, Path]:
     return headers, headers.parent / "src" / "interpose"
 
 
-def _fingerprint(said: Sequence[Prepare | str | Git | None], *folders: Path) -> str:
+def _fingerprint(said: Sequence[Prepare | str | None], *folders: Path) -> str:
     """Of what the card says of it and of all files in there: what was made from others is not used again.
 
     The rest of the card makes no difference: a changed description rebuilds nothing.

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from reap.api import ReapError, Record, apt, packages
-from reap_studies.workloads import card, git, modules, preparation, source
+from reap_studies.workloads import card, debian, modules, preparation
 from reap_studies.workloads.records import Card
 
 
@@ -56,21 +56,18 @@ def plan(names: Sequence[str], *, cache: Path | None = None) -> Plan:
     return Plan(lacks=lacks, packages=wanted, brings=brings, removes=removes)
 
 
-def carry_out(
-    wanted: Plan, tell: Callable[[str], None], *, cache: Path | None = None, optional: bool = False
-) -> list[str]:
+def carry_out(wanted: Plan, tell: Callable[[str], None], *, cache: Path | None = None) -> None:
     """Does what the plan says, and tells each step. Throws ReapError; what was done before stays.
 
     As many workloads are made at a time as there are cores. One that cannot be prepared does not stop the
-    others: it throws when all were tried. With `optional`, workloads whose git repository cannot be reached
-    are told and returned instead, peers told.
+    others: it throws when all were tried.
     """
     if wanted.packages:
         apt.install(wanted.packages, wanted.removes, tell)
 
     def tried(lacking: Lack) -> ReapError | None:
         try:
-            _make_ready(lacking, tell, cache, optional=optional)
+            _make_ready(lacking, tell, cache)
         except ReapError as error:
             return error
         return None
@@ -80,42 +77,31 @@ def carry_out(
         outcomes = list(pool.map(tried, wanted.lacks))
     finally:
         pool.shutdown(cancel_futures=True)
-    failed: dict[str, ReapError] = {}
-    unreachable: list[str] = []
-    for name, error in zip((each.workload for each in wanted.lacks), outcomes, strict=True):
-        if optional and isinstance(error, git.UnreachableError):
-            tell(f"{name} is not prepared: {error.what}; {error.hint}")
-            unreachable.append(name)
-        elif error is not None:
-            failed[name] = error
+    names = (each.workload for each in wanted.lacks)
+    failed = {name: error for name, error in zip(names, outcomes, strict=True) if error is not None}
     if len(failed) == 1:
         raise next(iter(failed.values()))
     if failed:
         hint = "\n  ".join(f"{name}: {error.what}; {error.hint}" for name, error in failed.items())
         raise ReapError(f"{len(failed)} workloads are not prepared: {', '.join(failed)}", hint)
-    return unreachable
 
 
-def _make_ready(lacking: Lack, tell: Callable[[str], None], cache: Path | None, *, optional: bool) -> None:
+def _make_ready(lacking: Lack, tell: Callable[[str], None], cache: Path | None) -> None:
     name = lacking.workload
+    home = cache or preparation.cache_folder()
     if lacking.source:
         tell(f"{name}: fetching {lacking.source}")
-        source.fetch(card.load(name).source, cache or preparation.cache_folder())
+        debian.fetch(card.load(name).source, home)
     if lacking.program or lacking.inputs:
         made = [word for word, lacks in (("program", lacking.program), ("inputs", lacking.inputs)) if lacks]
         tell(f"{name}: making its {' and '.join(made)}")
         preparation.prepare(name, next(iter(card.load(name).variants)), cache=cache)
     for peer, wanted in lacking.peers.items():
-        try:
-            if wanted:
-                tell(f"{name}, {peer}: fetching {wanted}")
-                source.fetch(card.load(name).peers[peer].source, cache or preparation.cache_folder())
-            tell(f"{name}, {peer}: making its library")
-            preparation.prepare(name, peer, cache=cache)
-        except git.UnreachableError as error:
-            if not optional:
-                raise
-            tell(f"{name} is prepared without its peer {peer}: {error.what}; {error.hint}")
+        if wanted:
+            tell(f"{name}, {peer}: fetching {wanted}")
+            debian.fetch(card.load(name).peers[peer].source, home)
+        tell(f"{name}, {peer}: making its library")
+        preparation.prepare(name, peer, cache=cache)
     if lacking.modules:
         tell(f"{name}: installing its Python packages")
         modules.fetch(card.load(name), Path(lacking.modules))
@@ -129,11 +115,12 @@ def _lack(name: str, cache: Path | None) -> Lack:
     return Lack(
         workload=name,
         packages=packages.lacking([*described.packages, *theirs]),
-        source=source.named(described.source)
+        source=debian.named(described.source)
         if program and at.source and not Path(at.source).is_dir()
         else "",
         program=program,
-        inputs=bool(at.inputs) and not Path(at.inputs).is_dir(),
+        # What is made from a program that users bring is made when they give it.
+        inputs=bool(at.inputs) and not Path(at.inputs).is_dir() and described.brought is None,
         peers=_peers_lacking(described, cache),
         modules=str(python) if python and not python.is_dir() else "",
     )
@@ -145,5 +132,5 @@ def _peers_lacking(described: Card, cache: Path | None) -> dict[str, str]:
         at = preparation.peer_places(described, name, cache=cache)
         if at.built and not Path(at.built).is_dir():
             is_here = not at.source or Path(at.source).is_dir()
-            found[name] = "" if is_here else source.named(peer.source)
+            found[name] = "" if is_here else debian.named(peer.source)
     return found

@@ -1,8 +1,6 @@
 """What a card says, and what is made of it: plain data."""
 
-from typing import Annotated, Literal
-
-import msgspec
+from typing import Literal
 
 from reap.api import Record
 
@@ -37,13 +35,17 @@ class Origin(Record):
     note: str = ""
 
 
-class Git(Record):
-    """A commit of a git repository."""
+class Brought(Record):
+    """A program that users bring, as no registry has it: `--program NAME=FOLDER`. Nothing here builds it."""
 
-    git: str
-    """The repository's address."""
-    commit: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{40}$")]
-    """Its name in full, by which what is fetched is verified."""
+    home: str
+    """Its home page."""
+    version: str
+    """Which one the variants and the output are of."""
+    files: list[str]
+    """What FOLDER, which is `{program}`, must have."""
+    profile: str
+    """How it allocates, by a table of a paper, so that one can tell whether it is the program."""
 
 
 class Prepare(Record):
@@ -63,7 +65,7 @@ class Peer(Variant, kw_only=True):
     """Which frees it has."""
     packages: list[str] = []
     """Debian packages that it needs, and no other variant does."""
-    source: str | Git = ""
+    source: str = ""
     """What its library is built from, where no package has that; as a card's."""
     build: Prepare | None = None
     """Makes its library in `{peer}` from its own `{source}`."""
@@ -94,8 +96,10 @@ class Card(Record):
     prepare: Prepare | None = None
     build: Prepare | None = None
     """Makes the program where it is one of ours; once for all scales and variants."""
-    source: str | Git = ""
-    """What it is built from, where the compiler makes the switch: Debian's source package, or a commit."""
+    source: str = ""
+    """What it is built from, where the compiler makes the switch: Debian's source package."""
+    brought: Brought | None = None
+    """Where users bring it."""
     requirements: str = ""
     """A file beside the card: Python packages that its scripts use if they are there, with hashes."""
     partial: str = ""

@@ -36,7 +36,7 @@ def test_a_card_is_whole(name):
     assert read.title
     assert read.description
     assert read.origin.licence
-    assert read.packages
+    assert read.packages or read.brought
     assert 0.1 < read.expected_seconds < 60
     assert read.variants.keys() <= {"default", "custom", "naive", "reap"}
 
@@ -273,7 +273,7 @@ def test_all_packages_can_be_installed_on_one_machine():
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
-def test_the_page_names_the_licence_of_each_program_that_is_not_ours():
+def test_the_page_names_the_licence_of_each_program_that_is_installed():
     page = (Path(__file__).resolve().parents[3] / "docs" / "workloads.md").read_text()
     section = page.partition("\n## Licences\n")[2].partition("\n## ")[0]
     told = {}
@@ -283,5 +283,5 @@ def test_the_page_names_the_licence_of_each_program_that_is_not_ours():
     assert told == {
         name: (origin.package.removeprefix("https://"), origin.licence)
         for name, origin in origins.items()
-        if origin.package != "reap"
+        if origin.package != "reap" and card.load(name).brought is None
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reap.base.errors import ReapError
-from reap_studies.workloads import card, preparation, provision, source
+from reap_studies.workloads import card, debian, preparation, provision
 
 CARD = """
 name = "NAME"
@@ -182,7 +182,7 @@ def test_a_source_is_fetched_by_apt_and_built(machine, tmp_path, monkeypatch):
     # Its lists and its cache were its own; the lists stay, so that the next source needs only what changed.
     assert all("Dir::State::lists" in call for call in calls(machine) if "indextargets" not in call)
     assert sorted(path.name for path in cache.iterdir() if path.name.startswith(".")) == [".lists"]
-    assert source.fetch("upstream", cache) == cache / "upstream-source"
+    assert debian.fetch("upstream", cache) == cache / "upstream-source"
 
 
 def test_a_source_that_apt_has_not(machine, tmp_path):  # noqa: ARG001 - its scripts are needed
@@ -191,7 +191,7 @@ def test_a_source_that_apt_has_not(machine, tmp_path):  # noqa: ARG001 - its scr
     with pytest.raises(
         ReapError, match=r"source of odd cannot be fetched: .*Unable to find a source package"
     ):
-        source.fetch("odd", tmp_path / "cache")
+        debian.fetch("odd", tmp_path / "cache")
     assert [path.name for path in (tmp_path / "cache").iterdir()] == [".lists"]
 
 

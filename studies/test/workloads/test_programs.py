@@ -4,8 +4,6 @@ Our own programs are built here. Debian's, and the allocators of other libraries
 setup/apt/workloads.txt and what `reap workloads prepare` makes; what is missing is skipped.
 """
 
-from pathlib import Path
-
 import msgspec
 import pytest
 from programs import reap
@@ -14,8 +12,7 @@ from recorded import Recorded, recorded
 from reap.base.errors import ReapError
 from reap.launch.records import Outcome
 from reap.recording import read, record
-from reap_studies.workloads import card, preparation, provision, run
-from reap_studies.workloads.records import Git
+from reap_studies.workloads import brought, card, preparation, provision, run
 
 OURS = [
     name
@@ -26,30 +23,9 @@ THEIRS = [name for name in card.names() if name not in OURS and len(card.load(na
 PLAIN = [name for name in card.names() if name not in OURS and name not in THEIRS]
 
 
-def unfetched(name):
-    """Whether its source is that of a git repository, and not here."""
-    at = preparation.places(name)
-    is_here = Path(at.source).is_dir() or Path(at.built).is_dir()
-    return isinstance(card.load(name).source, Git) and not is_here
-
-
-NOT_PREPARED = {
-    name: "its git repository could not be reached, as `prepare` reported"
-    for name in card.names()
-    if unfetched(name)
-}
-"""What `reap workloads prepare --yes` passes over, and why. The report of the tests names them."""
-PREPARED = [name for name in card.names() if name not in NOT_PREPARED]
-
-
-def without_peers():
-    """Workloads some of whose peers are built from a git repository that could not be reached."""
-    return {
-        name
-        for name in PREPARED
-        for peer in preparation.absent(card.load(name))
-        if isinstance(card.load(name).peers[peer].source, Git)
-    }
+BROUGHT = [name for name in card.names() if brought.lacking(card.load(name))]
+"""Programs that users bring, which are not here."""
+PREPARED = [name for name in card.names() if name not in BROUGHT]
 
 
 @pytest.fixture(scope="module")
@@ -118,12 +94,11 @@ def test_there_is_one_for_each_kind_and_enough_of_them():
 
 
 @pytest.mark.workloads
-def test_every_workload_is_prepared_but_those_that_are_listed(record_testsuite_property):
+def test_every_workload_is_prepared_but_those_that_users_bring(record_testsuite_property):
     """After `reap workloads prepare --yes`."""
     lacks = {each.workload: each for each in provision.plan(card.names()).lacks if not each.nothing}
-    record_testsuite_property("not_prepared", ", ".join(NOT_PREPARED))
-    assert lacks.keys() == NOT_PREPARED.keys() | without_peers(), lacks
-    assert all(NOT_PREPARED.values()), "each with its reason"
+    record_testsuite_property("not_brought", ", ".join(BROUGHT))
+    assert not lacks
 
 
 @pytest.mark.workloads
@@ -132,15 +107,13 @@ def test_every_variant_and_peer_runs_and_prints_the_same(name):
     need(name)
     described = card.load(name)
     tried = run.try_variants(name, scale=described.quick_scale)
-    absent = preparation.absent(described) if name in without_peers() else {}
-    expected = [*described.variants, *(peer for peer in described.peers if peer not in absent)]
-    assert [each.variant for each in tried] == expected
+    assert [each.variant for each in tried] == [*described.variants, *described.peers]
     assert tried[0].outcome.stdout_bytes > 10
 
 
 @pytest.mark.workloads
 def test_what_shows_drag_prints_what_the_program_does():
-    """Of lcc and mudlle, which are not prepared where their repositories cannot be reached."""
+    """Of lcc, where REAP_PROGRAMS has it."""
     for name in (name for name in PREPARED if card.load(name).emulated is not None):
         quick = card.load(name).quick_scale
         (custom,) = run.try_variants(name, ["custom"], scale=quick)

@@ -122,14 +122,11 @@ int main(int count, char **words) {
     if (peer == "mimalloc") return compile<peers::MimallocHeap>(units);
     if (peer == "jemalloc") return compile<peers::JemallocArena>(units);
     if (peer == "vmalloc") return compile<peers::Vmalloc>(units);
-    if (peer == "oopsla-reap") return compile<peers::OopslaReap>(units);
-    if (peer == "oopsla-simulator") return compile<peers::OopslaSimulator>(units);
     if (peer == "pmr-monotonic") return compile<peers::PmrMonotonic>(units);
     if (peer == "pmr-pool") return compile<peers::PmrPool>(units);
-    std::fprintf(
-        stderr,
-        "region-compiler: no peer '%s'; there are apr, talloc, mimalloc, jemalloc, vmalloc, oopsla-reap, "
-        "oopsla-simulator, pmr-monotonic, pmr-pool\n",
-        options.peer);
+    std::fprintf(stderr,
+                 "region-compiler: no peer '%s'; there are apr, talloc, mimalloc, jemalloc, vmalloc, "
+                 "pmr-monotonic, pmr-pool\n",
+                 options.peer);
     return 2;
 }

@@ -269,7 +269,6 @@ def test_what_a_shell_starts_is_not_measured(tmp_path, monkeypatch):
         ("cpython", ("naive", False)),
         ("php", ("naive", False)),
         ("lcc", ("emulated", False)),
-        ("mudlle", ("emulated", False)),
         ("subversion", None),
         ("protobuf", None),
     ],

@@ -259,47 +259,6 @@ class Vmalloc {
     Opened *region_ = library().open(*library().discipline, *library().method, 0);
 };
 
-/// What the authors of OOPSLA 2002 have in this file. It goes with its objects: a reap that is only cleared
-/// keeps its memory and takes more.
-template <const char *file>
-class OopslaRegion {
-  public:
-    OopslaRegion() { library().create(&region_, nullptr); }
-    OopslaRegion(const OopslaRegion &) = delete;
-    OopslaRegion &operator=(const OopslaRegion &) = delete;
-    ~OopslaRegion() { library().destroy(&region_); }
-
-    void *allocate(std::size_t size) { return library().allocate(&region_, size); }
-    void reset() {
-        library().destroy(&region_);
-        library().create(&region_, nullptr);
-    }
-
-  private:
-    struct Functions {
-        void (*create)(void **region, void **parent);
-        void *(*allocate)(void **region, std::size_t);
-        void (*destroy)(void **region);
-    };
-    static const Functions &library() {
-        static const Functions functions = [] {
-            const Library opened(file);
-            Functions found{};
-            opened.find("regionCreate", found.create);
-            opened.find("regionAllocate", found.allocate);
-            opened.find("regionDestroy", found.destroy);
-            return found;
-        }();
-        return functions;
-    }
-
-    void *region_ = nullptr;
-};
-inline constexpr char oopsla_reap[] = "liboopsla-reap.so";
-inline constexpr char oopsla_simulator[] = "liboopsla-simulator.so";
-using OopslaReap = OopslaRegion<oopsla_reap>;
-using OopslaSimulator = OopslaRegion<oopsla_simulator>;
-
 /// A memory resource of the C++ library, by its own type, so that the compiler sees what it can.
 template <class Resource>
 class Pmr {

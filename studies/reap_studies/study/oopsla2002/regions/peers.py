@@ -17,8 +17,8 @@ from reap_studies.study.measuring import Work
 from reap_studies.study.records import Conclusion, Finding, Measured, Mode, Peers
 from reap_studies.workloads import card, preparation
 
-WORKLOADS = ("lcc", "mudlle", "region-compiler")
-"""The paper's two, and one of ours."""
+WORKLOADS = ("region-compiler",)
+"""Those whose program has peers."""
 OWN, REAP, EMULATED = "custom", "reap", "naive"
 """The program's own region, the reap, and each object from malloc, as variants."""
 
