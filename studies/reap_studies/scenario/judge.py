@@ -114,6 +114,8 @@ def _pin(arms: _Arms) -> Judged:
 
 
 def _stands(found: Estimate, bound: float, *, less: bool) -> Standing:
+    if units.says_nothing(found):
+        return "inconclusive"
     holds = found.high <= bound if less else found.low >= bound
     fails = found.low > bound if less else found.high < bound
     return "holds" if holds else "does not hold" if fails else "inconclusive"

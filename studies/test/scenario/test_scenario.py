@@ -118,6 +118,14 @@ def test_requests_are_judged_by_their_interval():
     assert said["more workers make it worse"] == "inconclusive"
 
 
+def test_an_interval_that_is_too_wide_to_print_decides_nothing():
+    """Found by review: `retry-storm` printed "holds: 4.62 (unknown: too few rounds)"."""
+    worse = (3e6, 3e8, 3e7, 1e9, 5e6)
+    surged = {"runs": [requests_of(1000, p99, before=1000, before_p99=1e5) for p99 in worse]}
+    said = standings(played("retry-storm", **{"glibc as it is": surged}))
+    assert said["P99 climbs"] == "inconclusive"
+
+
 def test_a_surge_is_held_to_what_was_before_it():
     def said(rate, p99):
         surged = {"runs": [requests_of(rate + step, p99, before=1000, before_p99=1e5) for step in range(5)]}

@@ -217,9 +217,9 @@ def _misses(study: Study) -> FigureView:
 
 def _per_class(study: Study) -> FigureView:
     return FigureView(
-        "Figure 4. Per-class allocators",
+        "Figure 4. Per-class and size-class allocators",
         "CPU time, to custom over glibc on a clean heap.",
-        _normalised(study, ("per-class",)),
+        _normalised(study, ("per-class", "size-class")),
     )
 
 
