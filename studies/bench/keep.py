@@ -64,9 +64,24 @@ class Kept(Record, kw_only=True):
     conclusions: list[Conclusion]
 
 
+def read(folder: Path) -> Study:
+    """The study in `folder`. Cards of before 29 November 2026 name commits as sources, which are dropped."""
+    data = msgspec.json.decode((folder / page.DATA).read_bytes())
+    return msgspec.convert(_without_commits(data), Study)
+
+
+def _without_commits(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, list):
+        return [_without_commits(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: each for key, each in value.items() if key != "source" or isinstance(each, str)}
+    return {key: _without_commits(each) for key, each in kept.items()}
+
+
 def files(folder: Path) -> tuple[Study, dict[str, bytes]]:
     """The study in `folder`, and what is kept of it, by file name."""
-    study = msgspec.json.decode((folder / page.DATA).read_bytes(), type=Study)
+    study = read(folder)
     made = {CONCLUSIONS: _conclusions(study).encode(), page.FIGURES: _figures(study).encode()}
     copied = [folder / name for name in (PARTS, *DRAWINGS.get(study.plan.study, ()))]
     return study, made | {path.name: path.read_bytes() for path in copied if path.is_file()}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-from keep import JUDGES
+from keep import JUDGES, read
 
 from reap.base.errors import ReapError
 from reap_studies.study import page
@@ -55,8 +55,7 @@ def main() -> None:
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     for folder in map(Path, sys.argv[1:]):
-        study = msgspec.json.decode((folder / page.DATA).read_bytes(), type=Study)
-        page.write(rejudged(study), folder)
+        page.write(rejudged(read(folder)), folder)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def prepare(names: tuple[str, ...], yes: bool) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from reap_studies.workloads import card, provision
+    from reap_studies.workloads import brought, card, provision
 
     named = list(dict.fromkeys(names))
     cards, bad = card.sound([] if named else card.names())
@@ -35,9 +35,15 @@ def prepare(names: tuple[str, ...], yes: bool) -> int:
         click.echo(f"left out: {error.what}\n  {error.hint}", err=True)
     wanted = provision.plan(named or [each.name for each in cards])
     open_ones = [each for each in wanted.lacks if not each.nothing]
+    absent = {each.workload: brought.lacking(card.load(each.workload)) for each in wanted.lacks}
+    for name, why in absent.items():
+        if why:
+            click.echo(f"{name}: {why}", err=True)
     if not open_ones:
-        click.echo(f"all ready: {', '.join(each.workload for each in wanted.lacks)}")
-        click.echo(f"next: reap workloads run {wanted.lacks[0].workload}", err=True)
+        ready = [name for name, why in absent.items() if not why]
+        if ready:
+            click.echo(f"all ready: {', '.join(ready)}")
+            click.echo(f"next: reap workloads run {ready[0]}", err=True)
         return ExitCode.OK
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("workload", overflow="fold")

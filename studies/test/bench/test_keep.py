@@ -50,3 +50,11 @@ def test_what_differs_is_named(study: Path, tmp_path: Path) -> None:
     found = keep.problems(study, results)
     assert any("conclusions.json is not what" in each for each in found)
     assert any("was judged by other rules: rejudge.py" in each for each in found)
+
+
+def test_a_study_whose_cards_name_commits_is_read(study: Path) -> None:
+    """As those that were published before: nothing fetches them now."""
+    data = msgspec.json.decode((study / "study.json").read_bytes())
+    data["measured"][0]["card"]["source"] = {"git": "https://example.org/theirs", "commit": "1" * 40}
+    (study / "study.json").write_bytes(msgspec.json.encode(data))
+    assert keep.read(study).measured[0].card.source == ""

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from reap.base.errors import ExitCode, ReapError
+from reap_studies.cli.prepare import prepare
 from reap_studies.cli.run import run as verb
 from reap_studies.study import measuring
 from reap_studies.study.records import Plan
@@ -71,6 +72,10 @@ def test_a_program_that_was_not_brought_says_what_it_is():
         preparation.prepare("theirs", "custom")
     assert caught.value.hint == "build it, and add --program theirs=FOLDER"
     assert provision.plan(["theirs"]).lacks[0].nothing, "there is nothing to install"
+    said = CliRunner().invoke(prepare, ["theirs"], standalone_mode=False)
+    assert said.output == (
+        "theirs: you bring it: --program theirs=FOLDER (1.2, https://example.org/theirs)\n"
+    )
 
 
 def test_a_program_that_was_brought_runs(theirs):
