@@ -173,8 +173,14 @@ def _make_runs() -> None:
         raise ReapError(f"{RUNS.absolute()} cannot be created: {error.strerror}", elsewhere(error)) from error
     if not RUNS.is_dir():
         raise ReapError(f"{RUNS.absolute()} is not a folder", "move it away, or name a place with -o")
-    if RUNS.lstat().st_uid not in (0, os.geteuid()):
+    if RUNS.lstat().st_uid not in _trusted():
         raise ReapError(f"{RUNS.absolute()} belongs to another user", "name a place of yours with -o")
+
+
+def _trusted() -> set[int]:
+    """Users whose folders results are written into: root, this one, and the one that `sudo` made root."""
+    sudo = os.environ.get("SUDO_UID", "") if os.geteuid() == 0 else ""
+    return {0, os.geteuid(), *([int(sudo)] if sudo.isdecimal() else [])}
 
 
 def native_name(path: Path | str) -> str:

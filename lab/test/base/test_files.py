@@ -142,8 +142,11 @@ def test_another_users_folder_of_runs_is_not_used(tmp_path: Path, monkeypatch: p
     Path("reap-runs").symlink_to("theirs")
     assert files.unused("a").parent == Path("reap-runs")
     os.lchown("reap-runs", 65534, 65534)
+    monkeypatch.delenv("SUDO_UID", raising=False)
     with pytest.raises(ReapError, match="belongs to another user"):
         files.unused("a")
+    monkeypatch.setenv("SUDO_UID", "65534")
+    assert files.unused("a").parent == Path("reap-runs"), "sudo in one's own folder"
 
 
 def test_the_full_device_is_a_full_disk() -> None:
