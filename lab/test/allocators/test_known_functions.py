@@ -8,7 +8,7 @@ from elftools.elf.elffile import ELFFile
 
 from reap import native
 from reap.allocators import catalog, elf
-from reap.launch import redirect
+from reap.launch.linked import redirect
 
 ALLOCATES = re.compile(r"alloc|new|dup|delete|free|realpath|expand")
 ASKS = re.compile(

@@ -121,7 +121,7 @@ def test_a_pipe_that_is_named_is_read(tmp_path):
 
 def test_commands_of_the_file_are_named_before_they_run(tmp_path):
     (tmp_path / "reap.toml").write_text('[compare]\nprepare = "true; \\u001b[31m"\n')
-    said = "note: reap.toml gives reap compare --prepare 'true; \\x1b[31m'\n"
+    said = "note: reap.toml gives reap compare --prepare $'true; \\x1b[31m'\n"
     assert said in reap("compare", "--", "no-such-program", cwd=tmp_path).stderr
     assert said not in reap("compare", "--prepare", "true", "--", "no-such-program", cwd=tmp_path).stderr
 
