@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "own_slots.h"
@@ -108,9 +109,7 @@ struct Call {
 
     template <char kLetter>
     [[nodiscard]] Word argument() const noexcept {
-        constexpr int kPlace = kShape.place_of(kLetter);
-        static_assert(kPlace >= 0);
-        return words[kPlace];
+        return words[std::integral_constant<size_t, kShape.place_of(kLetter)>::value]; // it has one
     }
     [[nodiscard]] void *block() const noexcept { return reinterpret_cast<void *>(argument<'p'>()); }
     [[nodiscard]] size_t size() const noexcept {
