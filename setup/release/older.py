@@ -11,7 +11,7 @@ from pathlib import Path
 
 import stubs
 from commands import run
-from versions import ROOT
+from versions import ROOT, NotReadyError
 
 PRELOADS, MODULE = 17, 28
 """Minor versions of the oldest glibc 2 for what enters programs, and for the rest of the wheel."""
@@ -33,7 +33,10 @@ def prepare() -> Path:
 
 def _fetch(folder: Path) -> Path:
     """Fetch this Debian's sources of elfutils by apt, which checks their signature."""
-    suite = platform.freedesktop_os_release().get("VERSION_CODENAME", "stable")
+    system = platform.freedesktop_os_release()
+    if system.get("ID") != "debian":
+        raise NotReadyError("elfutils' sources are Debian's: setup/platforms builds in a root of it")
+    suite = system.get("VERSION_CODENAME", "stable")
     shutil.rmtree(folder, ignore_errors=True)
     for name in ("lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True)

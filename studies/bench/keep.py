@@ -127,6 +127,10 @@ def _lines(study: Study) -> Iterator[list[str]]:
             yield line
 
 
+_JUDGED = ("conclusions", "controls", "departures")
+"""Fields that the rules give."""
+
+
 def problems(folder: Path, results: Path = RESULTS) -> list[str]:
     """Differences of `results` from the study in `folder`, and of its conclusions from today's rules."""
     study, made = files(folder)
@@ -136,7 +140,8 @@ def problems(folder: Path, results: Path = RESULTS) -> list[str]:
         for file, data in made.items()
         if not (results / name / file).is_file() or (results / name / file).read_bytes() != data
     ]
-    if name in JUDGES and JUDGES[name](study).conclusions != study.conclusions:
+    judged = JUDGES[name](study) if name in JUDGES else study
+    if any(getattr(judged, each) != getattr(study, each) for each in _JUDGED):
         found.append(f"{folder / page.DATA} was judged by other rules: rejudge.py {folder}")
     return found
 

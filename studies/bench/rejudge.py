@@ -47,7 +47,9 @@ def rejudged(study: Study) -> Study:
         msgspec.structs.replace(each, measured=own)
         for each, own in zip(study.peers, _each([each.measured for each in study.peers]), strict=True)
     ]
-    return JUDGES[study.plan.study](msgspec.structs.replace(study, **fields, peers=peers))
+    if (name := study.plan.study) not in JUDGES:
+        sys.exit(f"a study of {name} has no verdicts to judge; those of {', '.join(JUDGES)} have")
+    return JUDGES[name](msgspec.structs.replace(study, **fields, peers=peers))
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ import grp
 import itertools
 import os
 import pwd
+import re
 import stat
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,8 @@ from reap.base.text import command_line, did_you_mean, printable
 
 NAME = "reap.toml"
 _MOST_BYTES = 1 << 20
+_COMMAND = re.compile(r"\bCMD")
+"""In what an option's help calls its value, where that is run."""
 _NOT_OPENED = {errno.EINVAL: "is no regular file", errno.ELOOP: "is another user's link"}
 Command = TypeVar("Command", bound=Callable[..., Any] | click.Command)
 
@@ -68,7 +71,9 @@ def say_commands(name: str, command: click.Command, table: Mapping[str, Any], wo
     """Name the commands that `reap.toml` gives and the command line does not: they are about to be run."""
     written = {word.partition("=")[0] for word in itertools.takewhile("--".__ne__, words)}
     for each in command.params:
-        if not (each.metavar or "").startswith("CMD") or each.name not in table:
+        if not isinstance(each, click.Option) or each.name not in table:
+            continue
+        if not _COMMAND.search(each.metavar or ""):
             continue
         flag = max(each.opts, key=len)
         given = table[each.name]

@@ -25,6 +25,8 @@ def refuse_existing(*paths: Path | None, force: bool, made: Path | None = None) 
     """
     if paths.count(STANDARD_OUTPUT) > 1:
         raise ReapError("standard output takes one result", "name a file for the others", ExitCode.USAGE)
+    if twice := next((path for path in paths if path is not None and paths.count(path) > 1), None):
+        raise ReapError(f"{twice} is named for two results", "name another file for one", ExitCode.USAGE)
     for path in paths:
         if path is None or path == STANDARD_OUTPUT:
             continue

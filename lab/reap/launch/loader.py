@@ -7,6 +7,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
 from reap.base.errors import ExitCode, ReapError
+from reap.base.files import beginning
 from reap.launch import native_files
 
 _RELEASE = re.compile(rb"GNU C Library [^\n]* version 2\.(\d+)")
@@ -58,7 +59,7 @@ def obstacle(image: Path, interpreter: str) -> tuple[str, str] | None:
     # What this Python runs with was seen to suit when reap was built or installed.
     if not library.exists() or str(library) in Path("/proc/self/maps").read_text():
         return None
-    release = _RELEASE.search(library.read_bytes())
+    release = _RELEASE.search(beginning(library))
     needed = max(map(_needed, native_files.preloads()), default=0)
     if release is None or needed <= int(release[1]):
         return None

@@ -7,6 +7,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from reap.base.errors import ReapError
+from reap.base.files import written_safely
+
 
 def can_map(folder: Path) -> bool:
     """Whether processes can share a mapping of a file in this folder; also where none can be made in it."""
@@ -32,12 +35,23 @@ def must_be_copied(path: Path) -> bool:
 def copied_to(path: Path) -> Iterator[Path]:
     """A file in the folder for temporary files, of which `path` is a copy in the end, whatever happens.
 
-    What a process writes that runs on afterwards is lost.
+    What a process writes that runs on afterwards is lost. Throws ReapError where the copy cannot be written,
+    which then names the first file.
     """
-    with tempfile.TemporaryDirectory(prefix="reap-recording-") as folder:
-        written = Path(folder) / path.name
-        try:
-            yield written
-        finally:
-            if written.exists():
-                shutil.copy(written, path)
+    folder = Path(tempfile.mkdtemp(prefix="reap-recording-"))
+    written = folder / path.name
+    try:
+        yield written
+    finally:
+        if written.exists():
+            _copy(written, path)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(written: Path, path: Path) -> None:
+    """Copies to a new file: what others have put there meanwhile stays, and no link is followed."""
+    try:
+        with written.open("rb") as source, written_safely(path) as target:
+            shutil.copyfileobj(source, target)
+    except ReapError as error:
+        raise ReapError(f"{error.what}; the recording is {written}", error.hint) from error

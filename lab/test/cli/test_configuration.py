@@ -126,6 +126,15 @@ def test_commands_of_the_file_are_named_before_they_run(tmp_path):
     assert said not in reap("compare", "--prepare", "true", "--", "no-such-program", cwd=tmp_path).stderr
 
 
+@pytest.mark.parametrize("name", ["naive", "against"])
+def test_a_command_after_variables_is_named_too(tmp_path, name):
+    (tmp_path / "reap.toml").write_text(f'[compare]\n{name} = {"[" * (name == "against")}"K=V ./other"')
+    with (tmp_path / "reap.toml").open("a") as file:
+        file.write("]\n" if name == "against" else "\n")
+    said = f"note: reap.toml gives reap compare --{name} 'K=V ./other'\n"
+    assert said in reap("compare", "--", "no-such-program", cwd=tmp_path).stderr
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
     [("reap che", "check"), ("reap check --max-p", "--max-peak"), ("reap record -d f", "full")],

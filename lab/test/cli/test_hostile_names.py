@@ -58,7 +58,7 @@ FILES = {
     "rss": PAGE,
     "drag": PAGE,
     "fragment": [*PAGE, "--save-profile", "o.txt"],
-    "compare": ["-n", "2", "--against", "true", "--export-csv", "o.csv", "--export-markdown", "o.md"],
+    "compare": ["-n", "2", "--against", "true", "--export", "o.csv", "--export", "o.md"],
     "wall": PAGE,
     "run": ["--budget", "5", *PAGE],
     "tune": ["-n", "28", *PAGE],

@@ -61,7 +61,8 @@ def prepare(names: tuple[str, ...], yes: bool) -> int:
         click.echo(f"nothing was done; to do it: {again}", err=True)
         return ExitCode.OK
     provision.carry_out(wanted, lambda said: click.echo(f"reap: {said}", err=True))
-    click.echo(f"next: reap workloads run {open_ones[0].workload}", err=True)
+    if ready := [each.workload for each in open_ones if not absent.get(each.workload)]:
+        click.echo(f"next: reap workloads run {ready[0]}", err=True)
     return ExitCode.OK
 
 

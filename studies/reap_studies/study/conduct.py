@@ -147,7 +147,7 @@ def conduct(
                 ExitCode.USAGE,
             )
         place, plan, allocators = _resumed(studying, resume)
-        brought.take([*plan.programs, *programs])
+        plan = structs.replace(plan, programs=brought.take(brought.newest([*plan.programs, *programs])))
         if rounds is not None:
             plan = structs.replace(plan, rounds=rounds)
     else:

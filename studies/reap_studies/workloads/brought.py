@@ -21,6 +21,11 @@ def take(given: Sequence[str]) -> list[str]:
     return found
 
 
+def newest(given: Sequence[str]) -> list[str]:
+    """Of several folders for one name the last."""
+    return list({each.partition("=")[0]: each for each in given}.values())
+
+
 def _taken(given: str) -> str:
     name, equals, path = given.partition("=")
     if not equals or not path:

@@ -81,6 +81,8 @@ def asked(context: click.Context, given: dict[str, Any]) -> Heaps | None:
         chosen = {}  # of reap.toml
     profile = chosen.pop("profile", None)
     variables, command = words.assigned(words.split("--naive", naive))
+    if naive and not variables and not command:
+        raise ReapError("--naive names no command", "--naive PYTHONMALLOC=malloc", ExitCode.USAGE)
     fragment = AskedFragment(
         levels=level.parse(levels or CLEAN),
         clean=not levels,

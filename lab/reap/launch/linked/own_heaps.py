@@ -7,10 +7,11 @@ a call by the program's own code says that it has some.
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
+
+from reap.base.files import opened_regular
 
 _ALLOCATING = re.compile(r"mi_t?heap_\w*(?:alloc|dup|realpath)\w*|rpmalloc_heap_\w*alloc\w*")
 _OWN = re.compile(
@@ -34,7 +35,7 @@ def used(path: str, symbols: Sequence[tuple[str, int, int]]) -> bool:
         return False
     own = {at for name, _, at in symbols if _OWN.match(name)}
     begins = sorted({at for _, _, at in symbols})
-    with Path(path).open("rb") as file:
+    with opened_regular(path) as file:
         for section in ELFFile(file).iter_sections():
             if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR:
                 callers = _callers(section.data(), section["sh_addr"], targets)

@@ -7,6 +7,7 @@ from typing import Literal
 from reap import native
 from reap.allocators import elf, own_functions
 from reap.allocators.records import MALLOC
+from reap.base.files import beginning
 from reap.base.records import Record
 
 WITH_PREFIX = (
@@ -75,7 +76,7 @@ def in_static(path: str) -> str:
     try:
         if elf.is_go(path):
             return "go"
-        return "glibc" if _TUNABLES in Path(path).read_bytes() else UNKNOWN
+        return "glibc" if _TUNABLES in beginning(path) else UNKNOWN
     except (OSError, elf.NotElfError):
         return UNKNOWN
 
