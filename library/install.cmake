@@ -5,7 +5,10 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Reap)
 install(DIRECTORY include/reap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # Imported by gdb; see docs/library/gdb.md.
 install(FILES gdb/reap_printers.py DESTINATION ${CMAKE_INSTALL_DATADIR}/reap/gdb)
-install(TARGETS reap reap-headers reap-malloc reap-prebuilt EXPORT reap-targets)
+install(TARGETS reap reap-headers reap-malloc EXPORT reap-targets)
+if(TARGET reap-prebuilt)
+    install(TARGETS reap-prebuilt EXPORT reap-targets)
+endif()
 if(TARGET reap-apr)
     install(TARGETS reap-apr) # to be preloaded; nobody links it
 endif()

@@ -1,5 +1,6 @@
 """Is this file an allocator that can be preloaded?"""
 
+import errno
 import functools
 import os
 from importlib.resources import files
@@ -78,11 +79,12 @@ def _read(name: str, library: Path) -> elf.Elf:
         return elf.read(library, frozenset(FUNCTIONS))
     except FileNotFoundError:
         raise _refusal(name, library, "does not exist", "check the path") from None
-    except IsADirectoryError:
-        raise _refusal(name, library, "is a folder", "give the allocator's .so file") from None
     except PermissionError:
         raise _refusal(name, library, "cannot be read: permission denied", f"chmod a+r {library}") from None
     except OSError as error:
+        if error.errno == errno.EINVAL:
+            what = "is a folder" if library.is_dir() else "is no regular file"
+            raise _refusal(name, library, what, "give the allocator's .so file") from None
         raise _refusal(name, library, f"cannot be read: {error.strerror}", "") from error
     except elf.NotElfError as error:
         raise _refusal(name, library, str(error), "give the allocator's .so file") from error

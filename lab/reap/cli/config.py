@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import click
 
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import opened_regular
 from reap.base.text import command_line, did_you_mean, printable
 
 NAME = "reap.toml"
@@ -111,6 +110,8 @@ def _content(path: Path, *, named: bool) -> bytes | None:
     """Return what is in the file; None where there is none, or where others may have written it."""
     if not named and not os.path.lexists(path):
         return None
+    from reap.base.files import opened_regular  # not for `reap --help`
+
     try:
         # A pipe that the user names is read, as of <(...).
         with path.open("rb") if named else opened_regular(path) as file:

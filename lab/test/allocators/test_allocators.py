@@ -51,7 +51,7 @@ def test_names_and_files_are_parsed_in_order():
         ("a=/no/such/file.so", "does not exist"),
         ("a=/tmp", "is a folder"),
         ("a=/etc/passwd", "is not an ELF file"),
-        ("a=/dev/null", "is empty"),
+        ("a=/dev/null", "is no regular file"),
     ],
 )
 def test_refusals(text, message):
