@@ -77,6 +77,7 @@ extern "C" {
 [[gnu::weak]] uint32_t arc4random() noexcept {
     uint32_t number = 0;
     while (syscall(SYS_getrandom, &number, sizeof number, 0) != sizeof number) {
+        if (errno != EINTR) abort(); // as random_device, which has no other way to say so without exceptions
     }
     return number;
 }

@@ -9,6 +9,7 @@
 #include <libelf.h>
 #include <memory>
 #include <mutex>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <elfutils/libdwelf.h>
@@ -51,7 +52,7 @@ constexpr std::array<uint32_t, 256> crc_table() {
     return table;
 }
 
-// That of a whole file, as a .gnu_debuglink has it.
+// The CRC of a whole file, as a .gnu_debuglink has it.
 uint32_t crc_of(int file) {
     static constexpr std::array<uint32_t, 256> table = crc_table();
     std::vector<unsigned char> buffer(1 << 16);
@@ -75,14 +76,30 @@ std::string build_id_of(int file) {
 std::vector<std::string> candidates(const std::string &file, const char *link) {
     const std::string base = file.substr(file.rfind('/') + 1);
     const std::string folder = file.substr(0, file.size() - base.size());
+    const std::string below_root = folder.starts_with('/') ? folder : '/' + folder;
     const std::string name = link != nullptr ? link : base + ".debug";
     if (name.starts_with('/')) return {name};
     std::vector<std::string> found = {folder + name, folder + ".debug/" + name};
     for (const std::string &root : folders()) {
-        for (const std::string &below : {folder, std::string("/")})
+        for (const std::string &below : {below_root, std::string("/")})
             found.push_back(std::string(root).append(below).append(name));
     }
     return found;
+}
+
+bool is_same(const struct stat &one, int opened) {
+    struct stat other;
+    return ::fstat(opened, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+// Build id of the file that the module's debug information shares with others; empty for none.
+std::string shared_id(Dwfl_Module *module) {
+    Dwarf_Addr bias = 0;
+    Dwarf *const loaded = dwfl_module_getdwarf(module, &bias);
+    const char *name = nullptr;
+    const void *bits = nullptr;
+    const ssize_t length = loaded != nullptr ? dwelf_dwarf_gnu_debugaltlink(loaded, &name, &bits) : 0;
+    return length > 0 ? std::string(static_cast<const char *>(bits), static_cast<size_t>(length)) : "";
 }
 
 char no_shared_file; // its address stands for that in a module's own data
@@ -94,19 +111,24 @@ int find(Dwfl_Module *module, void **own, const char * /*module_name*/, Dwarf_Ad
     const unsigned char *bits = nullptr;
     GElf_Addr address = 0;
     const int length = dwfl_module_build_id(module, &bits, &address);
-    const std::string id(reinterpret_cast<const char *>(bits), length > 0 ? static_cast<size_t>(length) : 0);
+    // What several programs share (.gnu_debugaltlink) has no CRC, and a build id of its own.
+    const bool shared = link != nullptr && crc == 0;
+    const std::string own_id(reinterpret_cast<const char *>(bits),
+                             length > 0 ? static_cast<size_t>(length) : 0);
+    const std::string id = shared ? shared_id(module) : own_id;
+    struct stat program{};
+    if (::stat(file, &program) != 0) program = {};
     for (const std::string &name : candidates(file, link)) {
         const int opened = open_regular(name);
         if (opened < 0) continue;
-        // What several programs share (.gnu_debugaltlink) has no CRC, and a build id of its own.
-        const bool shared = link != nullptr && crc == 0;
-        if (shared || (id.empty() ? crc == 0 || crc_of(opened) == crc : build_id_of(opened) == id)) {
+        const bool fits = id.empty() ? crc == 0 || crc_of(opened) == crc : build_id_of(opened) == id;
+        if (fits && !is_same(program, opened)) {
             *found = ::strdup(name.c_str());
             return opened;
         }
         ::close(opened);
     }
-    if (link != nullptr && crc == 0) *own = &no_shared_file;
+    if (shared) *own = &no_shared_file;
     errno = 0; // it was looked for
     return -1;
 }
@@ -127,8 +149,8 @@ void load_debug_file(Dwfl_Module *module) {
     if (loaded == nullptr ||
         dwfl_module_info(module, &own, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == nullptr)
         return;
-    // References then lead into the file itself, to entries of other names.
-    if (*own == &no_shared_file) dwarf_setalt(loaded, loaded);
+    // As libdw itself marks a file that it has looked for in vain: what refers into it then has no name.
+    if (*own == &no_shared_file) dwarf_setalt(loaded, reinterpret_cast<Dwarf *>(-1)); // NOLINT
 }
 
 void search_debug_files(const std::vector<std::string> &more) {

@@ -16,7 +16,8 @@ namespace {
 constexpr uintptr_t kPage = 4096;
 
 struct Family {
-    const char *parts[3]; // each function has the first of them in its name, or under a prefix another
+    const char *parts[3]; // each function has the first of them in its name, or under a prefix another;
+                          // tcmalloc's in front
     const char *example;  // which every version has
     uint64_t bit;
     const link_map *library = nullptr; // that defines them
@@ -24,6 +25,7 @@ struct Family {
     [[nodiscard]] bool has(const char *name) const noexcept {
         // Names of C++: nearly all of libstdc++'s thousands of slots.
         if (name[0] == '_' && name[1] == 'Z') return false;
+        if (bit == REAP_OWN_TCMALLOC) return strncmp(name, parts[0], strlen(parts[0])) == 0;
         for (const char *part : parts) {
             if (part != nullptr && strstr(name, part) != nullptr) return true;
         }
@@ -89,7 +91,7 @@ const OwnFunction *find(const char *name) noexcept {
 bool may_allocate(const char *name) noexcept {
     static const char *const kQueries[] = {
         "nallocx",         "mi_malloc_size", "mi_malloc_usable_size", "mi_malloc_good_size", "tc_malloc_size",
-        "tc_malloc_stats", "tc_nallocx"};
+        "tc_malloc_stats", "tc_nallocx",     "tc_set_new_mode"};
     for (const char *query : kQueries) {
         if (strcmp(query, name) == 0) return false;
     }

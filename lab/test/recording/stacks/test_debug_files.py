@@ -42,7 +42,31 @@ def test_a_debug_file_is_found_and_a_pipe_of_its_name_is_not_waited_for(tmp_path
     # Names are kept at the end of a recording.
     done = reap("record", "-d", "full", "-o", "b.reap", "--", "./program", cwd=tmp_path, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert reap("show", "--resolve", "b.reap", cwd=tmp_path, timeout=60).returncode == 0
+    shown = reap("show", "--resolve", "b.reap", cwd=tmp_path, timeout=60)
+    assert shown.returncode == 0
+    if how == "altlink":
+        assert "taken" in shown.stdout, "the program has its own symbols"
+
+
+def test_a_program_is_not_its_own_debug_file(tmp_path):
+    """A link by the program's own name leads to the file in .debug, not to the program beside it."""
+    named = linked(tmp_path, "debuglink")
+    (tmp_path / ".debug").mkdir()
+    whole = tmp_path / ".debug" / "program"
+    named.rename(whole)
+    words = ["--remove-section=.gnu_debuglink", tmp_path / "program"]
+    subprocess.run(["objcopy", *words], check=True)
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={whole}", tmp_path / "program"], check=True)
+    reap("record", "-d", "full", "-o", "a.reap", "--", "./program", cwd=tmp_path)
+    assert "taken" in reap("show", "a.reap", cwd=tmp_path).stdout
+
+
+def test_what_programs_share_is_that_of_their_build(tmp_path):
+    """Another file of that name has other names at the same places."""
+    named = linked(tmp_path, "altlink")
+    named.write_bytes((tmp_path / "other").read_bytes())
+    reap("record", "-d", "full", "-o", "a.reap", "--", "./program", cwd=tmp_path)
+    assert "taken" in reap("show", "a.reap", cwd=tmp_path).stdout
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes another user's link")
