@@ -1,5 +1,6 @@
 """Text from a measured program, made harmless for a terminal, and small drawings made of characters."""
 
+import os
 import re
 import shlex
 import signal
@@ -11,15 +12,21 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _OBEYED = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
 """Control characters of eight bits, and those that turn the reading direction."""
 _OWN_LINES = re.compile(r"\n(?=  )(?!\s*(?:::|##\[))")
+_RUNNER = re.compile(
+    "::(?=(?:error|warning|notice|debug|group|endgroup|echo|add-mask|add-path|set-env|set-output|save-state|"
+    "stop-commands|add-matcher|remove-matcher)(?: [^:]*)?::)"
+)
+"""The begin of a command to a runner of GitHub Actions, which it obeys where a line begins with it."""
 
 
 def printable(text: str) -> str:
     r"""Control characters shown as `\x1b` and the like.
 
     Names come from the measured program: a name must not move the cursor, colour the screen or turn the
-    reading direction.
+    reading direction. In a log of GitHub Actions a line that is folded before `::error::` would be a command.
     """
-    return "".join(_escape(c) if _is_control(c) else c for c in text)
+    plain = "".join(_escape(c) if _is_control(c) else c for c in text)
+    return _RUNNER.sub(r":\\x3a", plain) if os.environ.get("GITHUB_ACTIONS") == "true" else plain
 
 
 def message(text: str) -> str:

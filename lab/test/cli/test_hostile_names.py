@@ -36,7 +36,7 @@ int main(void) {{
 ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     f"HOSTILE{ACTS}".replace("=", ""): ACTS,
-    "GITHUB_ACTIONS": "",
+    "GITHUB_ACTIONS": "true",
     "HOME": "/root",
 }
 PAGE = ["--html", "o.html", "--json", "o.json"]
