@@ -83,6 +83,10 @@ def check_wheel(path: Path, version: str) -> None:
         raise versions.NotReadyError(f"{path.name}: the wheel is for {PYTHON} (setup/release has that)")
     if "reap/native.abi3.so" not in zipfile.ZipFile(path).namelist():
         raise versions.NotReadyError(f"{path.name}: its module is of one Python alone, not of the stable ABI")
+    if (promised := wheel.glibc(path)) > older.MODULE:
+        raise versions.NotReadyError(
+            f"{path.name} needs glibc 2.{promised}, and its platforms have 2.{older.MODULE}"
+        )
     if too_new := wheel.too_new(path):
         raise versions.NotReadyError(
             "\n".join(f"{path.name}: {name} needs {', '.join(needed)}" for name, needed in too_new.items())

@@ -173,7 +173,7 @@ def test_the_wheel_answers_in_a_clean_environment(clean, without_compiler, tmp_p
         PYTHONPATH="",
         XDG_CACHE_HOME=tmp_path,
     )
-    assert said.count("smoke: ") == 6
+    assert said.count("smoke: ") == 7
     assert "Verdict: " in said
 
 
