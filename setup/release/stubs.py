@@ -58,7 +58,7 @@ def symbols(library: Path, newest: int, older: frozenset[str]) -> dict[str, tupl
 
 
 def minor_version(version: str) -> int:
-    """Of GLIBC_2.35 35; 0 of every other name."""
+    """Minor version in a name like GLIBC_2.35; 0 in every other name."""
     match = re.match(r"GLIBC_2\.(\d+)", version)
     return int(match[1]) if match else 0
 

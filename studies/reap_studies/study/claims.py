@@ -49,7 +49,7 @@ class Claim(Record):
     unit: Literal["program", "input", "figure"] = "figure"
     """What is counted: a claim about many programs is judged by programs."""
     least: int | None = None
-    """So many units are needed; of programs and inputs programs.LEAST, where it does not say."""
+    """The minimum number of units; of programs and inputs programs.LEAST, where it does not say."""
     of_mean: bool = False
     """Whether it is about means over programs, one for each kind of figure."""
     fragmented: bool = False
@@ -159,7 +159,7 @@ class Setting:
     has: Mapping[str, int] = field(default_factory=dict)
     """How many cores, and what else claims need, the machine has."""
     words: Mapping[str, object] = field(default_factory=dict)
-    """For the texts of rules."""
+    """Words for the texts of rules."""
 
 
 FOLDER = Path(str(files("reap_studies.study")))

@@ -13,7 +13,7 @@ _NONE = 0.0005
 """A share that is estimated to be less than this is named by the upper end of its interval."""
 _MOST = 0.5
 _MUCH = 0.25
-"""The least share of objects that is worth a change at one line."""
+"""The minimum share of objects that is worth a change at one line."""
 _WIDTH = 60
 """Characters of a function's name: templates and their arguments fill lines."""
 

@@ -16,15 +16,15 @@ def side(is_for: bool, is_against: bool) -> Side:
 
 
 def at_most(bound: float) -> Judged:
-    """For it where the whole interval is at most that, against it where it is above."""
+    """Judge for a claim where the whole interval is at most `bound`, against it where it is above."""
     return lambda ratio: side(ratio.high <= bound, ratio.low > bound)
 
 
 def at_least(bound: float) -> Judged:
-    """For it where the whole interval is above that, against it where it is at most that."""
+    """Judge for a claim where the whole interval is above `bound`, against it where it is at most that."""
     return lambda ratio: side(ratio.low > bound, ratio.high <= bound)
 
 
 def within(low: float, high: float) -> Judged:
-    """For it where the whole interval is between both, against it where all of it is outside."""
+    """Judge for a claim where the whole interval is between both, against it where all is outside."""
     return lambda ratio: side(low <= ratio.low and ratio.high <= high, ratio.high < low or ratio.low > high)

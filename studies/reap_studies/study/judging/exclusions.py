@@ -18,7 +18,7 @@ OURS = "reap"
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the exclusions look at: nothing that a claim is judged by."""
+    """What the exclusions look at: cards, the papers' programs, and calibration by the artefact."""
 
     cards: Mapping[str, Card] = field(default_factory=dict)
     """By name, of all that was measured."""
@@ -93,7 +93,7 @@ def reasons(card: Card, evidence: Evidence, topic: Topic) -> list[str]:
 
 
 def marked(findings: Iterable[Finding], evidence: Evidence, topic: Topic) -> list[Finding]:
-    """The same, each with the names of what excludes it; nothing excludes what has no card."""
+    """Findings with the names of what excludes each; nothing excludes what has no card."""
     return [
         msgspec.structs.replace(
             each,
@@ -107,7 +107,7 @@ def marked(findings: Iterable[Finding], evidence: Evidence, topic: Topic) -> lis
 
 
 def counted(findings: Iterable[Finding], lifted: Collection[str] = ()) -> list[Finding]:
-    """Those that nothing excludes but what is lifted."""
+    """Findings that nothing excludes but what is lifted."""
     return [each for each in findings if set(each.excluded) <= set(lifted)]
 
 

@@ -25,7 +25,7 @@ class Effect(Record):
     ratio: Estimate
     """The mean of its figures, with the mean of their intervals: they share rounds, and may err together."""
     side: Side
-    """That of most of its decided figures, where at least half are decided."""
+    """Side of most of its decided figures, where at least half are decided."""
 
 
 def effects(findings: Sequence[Finding]) -> list[Effect]:

@@ -31,7 +31,7 @@ def each_arm(
 
 
 def of_kind(measured: Iterable[Measured], *kinds: str) -> list[Measured]:
-    """Those of these kinds that were measured."""
+    """Programs of these kinds that were measured."""
     return [each for each, _ in results(measured) if each.card.kind in kinds]
 
 

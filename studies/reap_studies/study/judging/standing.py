@@ -45,7 +45,7 @@ class Question:
     unit: str = "figure"
     """What is counted: `program`, `input` or `figure`."""
     least: int = 1
-    """So many of these are needed."""
+    """The minimum number of these."""
     of_mean: Judged | None = None
     """Where it is about means over programs: what decides one. There is a mean for each kind of figure."""
 
@@ -79,7 +79,7 @@ class Question:
         return "holds partly" if share >= self.extent.share / 2 else self.refuted
 
     def verdict(self, findings: Sequence[Finding]) -> Standing:
-        """The same, inconclusive where there are too few."""
+        """Standing by the findings, inconclusive where there are too few."""
         return "inconclusive" if self.lacking(findings) else self.standing(findings)
 
 
