@@ -68,7 +68,7 @@ def write_safely(path: Path | str, data: bytes, *, force: bool = False) -> Path:
 
 def refuse_link(path: Path) -> None:
     """Throws ReapError for a link, which leads to a file that nobody named; not for /dev/stdout."""
-    if path.is_symlink() and not _of_system(path):
+    if os.path.islink(path) and not _of_system(path):  # noqa: PTH114 - Path's throws where it may not look
         target = printable(str(path.readlink()))
         raise ReapError(
             f"{path} is a link to {target}, and results are not written through links",

@@ -55,7 +55,7 @@ int main(int count, char **words) {
 """Has an allocator of rpmalloc's names, and one of its own."""
 
 
-HEAPS = """
+MADE_BY_HEAPS = """
 #include <stdio.h>
 #include <string.h>
 void *mi_heap_main(void), *mi_heap_malloc(void *, size_t), *mi_heap_calloc(void *, size_t, size_t);
@@ -114,7 +114,7 @@ def test_its_blocks_come_from_the_other_allocator(
     assert outcome.ahead.bytes > 1 << 20
 
 
-def test_a_block_of_a_heap_comes_from_the_other_allocator_that_frees_it() -> None:
+def test_a_block_of_a_heap_is_freed_by_the_allocator_that_made_it() -> None:
     command = [
         "gcc",
         "-x",
@@ -129,7 +129,7 @@ def test_a_block_of_a_heap_comes_from_the_other_allocator_that_frees_it() -> Non
         "-o",
         OUT,
     ]
-    program = compiled("of-heaps", command, text=HEAPS)
+    program = compiled("of-heaps", command, text=MADE_BY_HEAPS)
     found = catalog.find("jemalloc")
     assert isinstance(found, Allocator)
     for library in ("", found.library, price("recycle")):

@@ -291,4 +291,4 @@ def test_an_allocator_that_is_linked_in(tmp_path, name, text):
     command = ["gcc", "-x", "c", "-g", "-O1", "-w", "-", "-o", OUT]
     _, seen = via(tmp_path, compiled(f"linked-{name}", command, text=text))
     assert "take" in {site.function for site in seen.sites}
-    assert seen.calls["memalign" if name == "mimalloc" else "malloc"] > 10
+    assert seen.calls["aligned_alloc" if name == "mimalloc" else "malloc"] > 10
