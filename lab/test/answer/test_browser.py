@@ -260,8 +260,8 @@ def test_drawings_stay_legible_on_a_phone(opened: Opened, dark: bool) -> None:
     )
     assert len(held) == 4  # who was executing, and drag of three processes
     assert all(drawn > shown and reached == 0 for drawn, shown, reached in held)
-    titles = page.js("[...document.querySelectorAll('.panned g title')].map(t => t.textContent)")
-    assert "malloc: 75 % (30 samples)" in titles
+    boxes = page.js("[...document.querySelectorAll('.flame g.frame')].map(f => f.getAttribute('aria-label'))")
+    assert "malloc (the allocator's): 75 % (30 samples)" in boxes
     closed = "[...document.querySelectorAll('details.process')].map(d => d.open)"
     assert page.js(closed) == [False, False]
 
