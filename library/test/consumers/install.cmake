@@ -26,7 +26,7 @@ endif()
 
 file(GLOB_RECURSE files LIST_DIRECTORIES false RELATIVE ${WORK}/static ${WORK}/static/*)
 foreach(file ${files})
-    if(NOT file MATCHES "^(include/reap/.*\\.h(pp)?|share/reap/gdb/reap_printers\\.py|lib[^/]*/(.*/)?(libreap\\.a|libreap-(apr|malloc)\\.so|reap\\.pc|cmake/Reap/Reap[a-zA-Z-]*\\.cmake))$")
+    if(NOT file MATCHES "^(include/reap/.*\\.h(pp)?|share/reap/gdb/reap_printers\\.py|lib[^/]*/(.*/)?(libreap(-prebuilt)?\\.a|libreap-(apr|malloc)\\.so|reap\\.pc|cmake/Reap/Reap[a-zA-Z-]*\\.cmake))$")
         message(FATAL_ERROR "installed and of no use to anybody: ${file}")
     endif()
 endforeach()
