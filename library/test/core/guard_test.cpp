@@ -126,4 +126,6 @@ TEST(Misuse, HasWordsForWhatOnlyANewerLibraryReports) {
 
 } // namespace
 
-const void *misuse_handler_of_guard_test() { return &reap::process::misuse_handler; }
+const void *misuse_handler_of_guard_test() {
+    return static_cast<const void *>(&reap::process::misuse_handler);
+}

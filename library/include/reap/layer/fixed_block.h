@@ -442,7 +442,8 @@ void FixedBlock<Upstream>::spill(void *block) noexcept {
             ++at;
         } while (at != half && slab_of(*at, slab_size_) == slab);
     }
-    std::memmove(magazine_, half, static_cast<std::size_t>(top_ - half) * sizeof *half);
+    std::memmove(static_cast<void *>(magazine_), static_cast<const void *>(half),
+                 static_cast<std::size_t>(top_ - half) * sizeof *half);
     top_ = magazine_ + (top_ - half);
     *top_++ = block;
 }

@@ -25,6 +25,7 @@ void FixedBlock<Upstream>::each_slab(Slab *chunk, Visit visit) noexcept {
 template <Source Upstream>
 bool FixedBlock<Upstream>::is_block(const void *address) const noexcept {
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) & (slab_size_ - 1);
+    // What owns an address has a stride. NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
     return owns(address) && offset >= lead_ && (offset - lead_) % stride_ == 0;
 }
 
