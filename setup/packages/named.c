@@ -1,5 +1,5 @@
-/* 1,000 blocks of 100 bytes, of which 500 are freed and one grows to 5,000 bytes: what setup/packages/smoke records,
- * where no compiler is. */
+/* 1,000 blocks of 100 bytes, of which 500 are freed and one grows to 5,000 bytes: what setup/packages/smoke
+ * records, where no compiler is. */
 #include <stdio.h>
 #include <stdlib.h>
 
