@@ -2,6 +2,8 @@
 #include "attach/process/linked.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
 #include <string_view>
 #include <unistd.h>
 
@@ -18,11 +20,12 @@ extern "C" [[gnu::used, gnu::noinline]] void *linked_test_je_mallocx(unsigned lo
 namespace reap::native {
 namespace {
 
-constexpr char kItself[] = "/proc/self/exe";
+// By its name: see symbols_test.cpp.
+const std::string itself = std::filesystem::read_symlink("/proc/self/exe");
 
 TEST(SymbolTables, HaveTheFunctionsOfThisProgram) {
     bool found = false;
-    each_symbol_table(kItself, [&](const SymbolTable &table) {
+    each_symbol_table(itself, [&](const SymbolTable &table) {
         each_defined_function(
             table, [&](std::string_view name) { found = found || name == "linked_test_je_mallocx"; });
     });
@@ -38,7 +41,7 @@ TEST(SymbolTables, AreNoneWhereThereIsNoElfFile) {
 
 TEST(LinkedFiles, NameTheFunctionsOfTheProgram) {
     const OwnNames own{"jemalloc", "linked_test_je_"};
-    const auto found = names_linked_into(kItself, true);
+    const auto found = names_linked_into(itself, true);
     EXPECT_NE(std::ranges::find(found, own), found.end());
 }
 
