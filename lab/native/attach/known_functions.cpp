@@ -42,7 +42,7 @@ constexpr NamedFunction kOperators[] = {
     REAP_NAMED(CXX, _ZdaPvmSt11align_val_t, DELETE, "p--")          //
 };
 
-// Those that an allocator has, jemalloc's beside those of C, also where it has no prefix.
+// Functions that an allocator has: jemalloc's stand beside C's, also where it has no prefix.
 std::span<const NamedFunction> functions_of(std::string_view allocator) {
     if (allocator == "mimalloc") return kMimalloc;
     if (allocator == "tcmalloc") return kTcmalloc;

@@ -336,7 +336,7 @@ class Watch::Windows {
         window_.samples.emplace_back(probe, call);
     }
 
-    // What the call passes there; 1 where the function has no such argument.
+    // Value that the call passes there; 1 where the function has no such argument.
     static uint64_t argument(const AllocatorFunction &function, char letter, const ProbeSample &sample) {
         constexpr ProbeSample::Register kInOrder[] = {ProbeSample::kRdi, ProbeSample::kRsi, ProbeSample::kRdx,
                                                       ProbeSample::kRcx};

@@ -73,7 +73,7 @@ class Walk {
             const std::string name = next_name();
             if (name.empty()) break; // it ends as a folder's does
             if (name == ".." && at_.same(root_)) continue;
-            // As a folder first, which mounts what is mounted when it is needed.
+            // Opened as a folder first, which mounts what is mounted when it is needed.
             Place found(rest_.empty() ? -1 : ::openat(at_.get(), name.c_str(), kFolder | O_NOFOLLOW));
             if (found.get() < 0)
                 found = Place(::openat(at_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));

@@ -229,7 +229,7 @@ void bind_drag_samples(nb::module_ &m) {
           "sentence, or OSError.");
 }
 
-// What a function does to memory.
+// Effect of a function on memory.
 enum class Deed : uint8_t { Allocates, AllocatesPages, Zeroes, Resizes, Frees };
 
 Deed deed_of(reap_call call) {

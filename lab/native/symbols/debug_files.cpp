@@ -65,12 +65,23 @@ uint32_t crc_of(int file) {
     return ~value;
 }
 
+std::string bytes(const void *begin, ssize_t length) {
+    return length > 0 ? std::string(static_cast<const char *>(begin), static_cast<size_t>(length)) : "";
+}
+
 std::string build_id_of(int file) {
     elf_version(EV_CURRENT);
     const std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(file, ELF_C_READ, nullptr), elf_end);
     const void *bits = nullptr;
     const ssize_t length = elf ? dwelf_elf_gnu_build_id(elf.get(), &bits) : 0;
-    return length > 0 ? std::string(static_cast<const char *>(bits), static_cast<size_t>(length)) : "";
+    return bytes(bits, length);
+}
+
+std::string build_id_of(Dwfl_Module *module) {
+    const unsigned char *bits = nullptr;
+    GElf_Addr address = 0;
+    const int length = dwfl_module_build_id(module, &bits, &address);
+    return bytes(bits, length);
 }
 
 std::vector<std::string> candidates(const std::string &file, const char *link) {
@@ -99,7 +110,7 @@ std::string shared_id(Dwfl_Module *module) {
     const char *name = nullptr;
     const void *bits = nullptr;
     const ssize_t length = loaded != nullptr ? dwelf_dwarf_gnu_debugaltlink(loaded, &name, &bits) : 0;
-    return length > 0 ? std::string(static_cast<const char *>(bits), static_cast<size_t>(length)) : "";
+    return bytes(bits, length);
 }
 
 char no_shared_file; // its address stands for that in a module's own data
@@ -108,14 +119,9 @@ int find(Dwfl_Module *module, void **own, const char * /*module_name*/, Dwarf_Ad
          const char *link, GElf_Word crc, char **found) {
     const int by_id = dwfl_build_id_find_debuginfo(module, nullptr, nullptr, 0, nullptr, nullptr, 0, found);
     if (by_id >= 0 || file == nullptr) return by_id;
-    const unsigned char *bits = nullptr;
-    GElf_Addr address = 0;
-    const int length = dwfl_module_build_id(module, &bits, &address);
-    // What several programs share (.gnu_debugaltlink) has no CRC, and a build id of its own.
+    // A file that several programs share (.gnu_debugaltlink) has no CRC, and a build id of its own.
     const bool shared = link != nullptr && crc == 0;
-    const std::string own_id(reinterpret_cast<const char *>(bits),
-                             length > 0 ? static_cast<size_t>(length) : 0);
-    const std::string id = shared ? shared_id(module) : own_id;
+    const std::string id = shared ? shared_id(module) : build_id_of(module);
     struct stat program{};
     if (::stat(file, &program) != 0) program = {};
     for (const std::string &name : candidates(file, link)) {
@@ -149,8 +155,9 @@ void load_debug_file(Dwfl_Module *module) {
     if (loaded == nullptr ||
         dwfl_module_info(module, &own, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == nullptr)
         return;
-    // As libdw itself marks a file that it has looked for in vain: what refers into it then has no name.
-    if (*own == &no_shared_file) dwarf_setalt(loaded, reinterpret_cast<Dwarf *>(-1)); // NOLINT
+    // libdw itself marks a file so that it has looked for in vain: what refers into it then has no name.
+    if (*own == &no_shared_file)
+        dwarf_setalt(loaded, reinterpret_cast<Dwarf *>(-1)); // NOLINT(performance-no-int-to-ptr)
 }
 
 void search_debug_files(const std::vector<std::string> &more) {

@@ -12,8 +12,9 @@ namespace reap::native {
 // Folders to search beside a file's own, its .debug and /usr/lib/debug.
 void search_debug_files(const std::vector<std::string> &folders);
 
-// What dwfl_standard_find_debuginfo does, through `open_regular`: by build id, else by the name in
-// .gnu_debuglink or .gnu_debugaltlink. Without a build id a debug file must have the program's CRC.
+// Finds debug files through `open_regular`: by build id, else by the name in .gnu_debuglink or
+// .gnu_debugaltlink. Without a build id a debug file must have the program's CRC. Folders above a file's own,
+// and servers for a .gnu_debugaltlink, are not searched, unlike by dwfl_standard_find_debuginfo.
 extern const Dwfl_Callbacks kFindDebugFiles;
 
 // Loads a module's debug information. To be called before any of it is read: libdw opens a .gnu_debugaltlink

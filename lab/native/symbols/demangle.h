@@ -5,8 +5,8 @@
 
 namespace reap::native {
 
-// Of Rust (both manglings), D and C++; others stay as they are. That of older Rust is C++'s, with a hash
-// behind the name. Empty for null.
+// Demangles names of Rust (both manglings), D and C++; others stay as they are. Older Rust mangles as C++
+// does, with a hash behind the name. Empty for null.
 std::string demangle(const char *name);
 
 } // namespace reap::native

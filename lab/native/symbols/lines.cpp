@@ -1,4 +1,4 @@
-// What DWARF says of an address: functions, inlined ones too, lines, and the compiler.
+// Functions at an address by DWARF, inlined ones too, with their lines and the compiler.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
