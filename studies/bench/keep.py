@@ -23,6 +23,7 @@ import msgspec
 from reap.base.records import Record
 from reap.launch.records import Machine
 from reap_studies.study import figures, page
+from reap_studies.study.ismm2026 import artefact
 from reap_studies.study.ismm2026 import run as ismm2026
 from reap_studies.study.oopsla2002 import run as oopsla2002
 from reap_studies.study.records import Answer, Conclusion, Plan, Study
@@ -31,13 +32,18 @@ RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 CONCLUSIONS, PARTS = "conclusions.json", "parts.jsonl"
 DRAWINGS = {"ismm2026": ("figure-5.svg",), "oopsla2002": ("figure-6-1.svg",)}
 JUDGES = {"ismm2026": ismm2026.judged, "oopsla2002": oopsla2002.judged}
-_DIGITS = 6
-"""Significant digits kept."""
+_DIGITS, _DRAWN_DIGITS = 6, 4
+"""Significant digits kept, of what is printed and of what is drawn."""
+_NUMBERS = ("value", "low", "high")
+_SAID_ELSEWHERE = ("kind",)
+"""Columns that the cards have, too."""
 _DEFAULTS = {"excluded": [], "original": False, "mean": None, "means": {}, "sensitivity": []}
 """Fields of conclusions, which are kept where they are another."""
+_OURS = tuple(f"cpu {figure}" for figure in artefact.FIGURES)
+"""The authors' own are in artefact.toml."""
 _TIME, _MISSES = "cpu normalised", ("first-level misses", "last-level misses")
 _DRAWN: dict[str, dict[str, tuple[str, ...]]] = {
-    "ismm2026": {"workloads": (_TIME,), "occupancy": (_TIME, *_MISSES), "artefact": ()},
+    "ismm2026": {"workloads": (_TIME,), "occupancy": (_TIME, *_MISSES), "artefact": _OURS},
     "oopsla2002": {
         "workloads": (_TIME, "peak_resident normalised"),
         "peers": (_TIME, "peak_resident normalised"),
@@ -121,10 +127,16 @@ def _lines(study: Study) -> Iterator[list[str]]:
     head, *lines = csv.reader(io.StringIO(figures.table(study)))
     part, figure = head.index("part"), head.index("figure")
     drawn = _DRAWN.get(study.plan.study, {})
-    yield head
+    columns = [at for at, name in enumerate(head) if name not in _SAID_ELSEWHERE]
+    yield [head[at] for at in columns]
     for line in lines:
         if line[part] in drawn and (not drawn[line[part]] or line[figure] in drawn[line[part]]):
-            yield line
+            yield [_shortened(line[at]) if head[at] in _NUMBERS else line[at] for at in columns]
+
+
+def _shortened(number: str) -> str:
+    """A number at `_DRAWN_DIGITS` significant digits; an empty cell as it is."""
+    return f"{float(number):.{_DRAWN_DIGITS}g}" if number else number
 
 
 _JUDGED = ("conclusions", "controls", "departures")

@@ -54,7 +54,7 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool, programs
     if not quick and scale in (None, described.default_scale):
         said = workload.as_the_card_says(described, tried)
         if said is False:
-            of = ", ".join(described.packages)
+            of = name if described.brought else ", ".join(described.packages)
             click.echo(f"its output differs from its card: another version of {of}?", err=True)
         elif said:
             click.echo("its output is as its card states", err=True)
@@ -68,7 +68,8 @@ def run(name: str, variant: str | None, scale: int | None, quick: bool, programs
     if len(described.variants) > 1 and name in card.own_names():
         runs[ismm2026.NAME] = (name,)
     if study := next((study for study, known in runs.items() if name in known), ""):
-        reporting.say_next(["reap", "study", study, "--quick", "--workloads", name])
+        bringing = [word for each in programs for word in ("--program", each)]
+        reporting.say_next(["reap", "study", study, "--quick", "--workloads", name, *bringing])
     else:
         reporting.say_next(["reap", "workloads", "list"])
     return ExitCode.OK

@@ -54,7 +54,7 @@ def theirs(tmp_path, monkeypatch):
 
 
 def test_the_papers_programs_without_a_package_are_brought_and_nothing_builds_them():
-    assert BROUGHT == ["espresso", "lcc", "link-grammar", "mudlle"]
+    assert BROUGHT == ["artefact-freelist", "espresso", "lcc", "link-grammar", "mudlle"]
     for name in BROUGHT:
         described = card.load(name)
         assert described.build is None

@@ -1,4 +1,4 @@
-"""The times in the authors' artefact, which they published beside the paper, and ours beside them.
+"""What the authors' artefact has: times on two machines and counters, and our times beside theirs.
 
 Their machine, compilers and inputs are others, their times are elapsed time and ours CPU time, and they ran
 an arm's runs one after another: so ratios are compared, and no rule judges by theirs.
@@ -35,15 +35,35 @@ class Timed(Record):
     naive: Times
 
 
-class Artefact(Record):
-    """Where the times are from, and the times."""
+class Counted(Record):
+    """Counters of one program, on heaps fragmented by multiplier 10."""
+
+    program: str
+    file: str
+    occupancy: dict[str, dict[str, dict[str, list[float]]]]
+    """By allocator, occupancy and counter: each run's."""
+
+
+class Source(Record):
+    """Where figures are from."""
 
     repository: str
     commit: str
     licence: str
     machine: str
     allocators: str
+
+
+class Artefact(Source):
+    """The times on one machine."""
+
     program: list[Timed]
+
+
+class Counters(Source):
+    """The counters of Figure 3."""
+
+    program: list[Counted]
 
 
 class Compared(Record):
@@ -63,9 +83,25 @@ class Compared(Record):
 
 @cache
 def published() -> Artefact:
-    """What is in artefact.toml."""
-    text = files("reap_studies.study").joinpath("ismm2026", "artefact.toml").read_text()
-    return msgspec.convert(tomllib.loads(text), Artefact)
+    """Times on the paper's machine."""
+    return msgspec.convert(_read("artefact.toml"), Artefact)
+
+
+@cache
+def second_machine() -> Artefact:
+    """Times on its second machine."""
+    return msgspec.convert(_read("second_machine.toml"), Artefact)
+
+
+@cache
+def counters() -> Counters:
+    """Counters on the paper's machine."""
+    return msgspec.convert(_read("counters.toml"), Counters)
+
+
+def _read(name: str) -> dict[str, object]:
+    """A file that studies/bench/artefact.py wrote."""
+    return tomllib.loads(files("reap_studies.study").joinpath("ismm2026", name).read_text())
 
 
 def compared(measured: Sequence[Measured]) -> list[Compared]:

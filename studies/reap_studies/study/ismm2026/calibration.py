@@ -6,9 +6,8 @@ too (`artefact.compared`), but stay: they are the program, on another machine.
 
 from collections.abc import Iterator, Sequence
 
-from reap_studies.study.ismm2026 import artefact, published
+from reap_studies.study.ismm2026 import artefact
 from reap_studies.study.judging.exclusions import OURS
-from reap_studies.study.judging.ratios import estimate
 from reap_studies.study.records import Measured
 
 CALIBRATED = 1.25
@@ -32,8 +31,3 @@ def _compared(measured: Sequence[Measured]) -> Iterator[tuple[str, str, float, f
         if pair.here is not None:
             words = f"{pair.program}, {pair.figure}, {pair.allocator}"
             yield pair.workload, words, pair.artefact.value, pair.here.value
-    for each in ours:
-        if each.card.microbenchmark and each.result is not None:
-            for allocator, gain in published.MICROBENCHMARK.items():
-                if here := estimate(each.result.arm("naive", allocator, "adv0"), "to_custom"):
-                    yield each.card.name, f"microbenchmark, naive to custom, {allocator}", gain, here.value

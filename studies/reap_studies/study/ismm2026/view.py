@@ -6,7 +6,7 @@ import markupsafe
 
 from reap.api import LEVELS, Bar, Fragmented, SizeProfile, exactly, units
 from reap.api import recording_sizes as sizes
-from reap_studies.study.ismm2026 import artefact
+from reap_studies.study.ismm2026 import artefact, audit
 from reap_studies.study.ismm2026.published import PROGRAMS, REJECTED
 from reap_studies.study.judging.ratios import best_ratio
 from reap_studies.study.records import Study
@@ -30,6 +30,8 @@ def view(study: Study) -> StudyView:
             _switches(study),
             _published(),
             _artefact(study),
+            audit.counters(study),
+            audit.second_machine(),
             _slowdowns(study),
             checks(study),
         ],

@@ -49,11 +49,25 @@ def test_a_program_of_the_paper_stays_however_far_it_is():
 
 
 def test_our_microbenchmark_is_not_the_paper_s():
-    """Found by review: it takes 3 to 7 times as long by malloc, that of the artefact up to twice."""
-    assert list(calibration.departures([stand_in("freelist", 5.0)])) == ["freelist"]
-    (found,) = [each for each in judge([stand_in("freelist", 5.0)], []) if each.id == "microbenchmark"]
-    assert found.standing == "inconclusive"
-    assert {tuple(each.excluded) for each in found.findings} == {("stand-in",)}
+    """Found by review: it takes 3 to 7 times as long by malloc, that of the artefact up to twice.
+
+    It was left out for that, by the ratio that is judged. Now it is left out as a toy, whatever it gives.
+    """
+    for ratio in (1.1, 5.0):
+        ours = stand_in("freelist", ratio)
+        assert calibration.departures([ours]) == {}
+        (found,) = [each for each in judge([ours], []) if each.id == "microbenchmark"]
+        assert found.standing == "inconclusive"
+        assert {tuple(each.excluded) for each in found.findings} == {("toy",)}
+
+
+@pytest.mark.parametrize(("ratio", "standing"), [(1.2, "holds"), (2.0, "does not hold")])
+def test_the_microbenchmark_that_the_user_brings_is_judged(ratio, standing):
+    (found,) = [
+        each for each in judge([stand_in("artefact-freelist", ratio)], []) if each.id == "microbenchmark"
+    ]
+    assert found.standing == standing
+    assert {tuple(each.excluded) for each in found.findings} == {()}
 
 
 def test_a_control_that_is_not_null_is_said_before_anything_else():
