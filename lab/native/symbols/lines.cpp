@@ -17,7 +17,7 @@ std::string Symbolizer::producer(const std::string &path, uint64_t address) {
     Dwarf_Die *unit = dwfl_module_addrdie(file, address, &bias);
     if (unit == nullptr) unit = files_->open[path].units.at(file, address, &bias);
     if (unit == nullptr) return {};
-    Dwarf_Die functions = functions_of(unit);
+    Dwarf_Die functions = functions_of(file, unit);
     Dwarf_Attribute memory;
     const char *name = dwarf_formstring(dwarf_attr(&functions, DW_AT_producer, &memory));
     return name != nullptr ? name : "";
@@ -36,7 +36,7 @@ std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t a
     Dwarf_Die functions{};
     std::vector<Dwarf_Die> scopes;
     if (unit != nullptr) {
-        functions = functions_of(unit);
+        functions = functions_of(file, unit);
         scopes = held.scopes.at(&functions, address - bias);
     }
     if (scopes.empty()) { // no unit, or one that lies around another that .debug_aranges does not list
@@ -44,7 +44,7 @@ std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t a
         if (Dwarf_Die *listed = held.units.at(file, address, &its_bias)) {
             unit = listed;
             bias = its_bias;
-            functions = functions_of(unit);
+            functions = functions_of(file, unit);
             scopes = held.scopes.at(&functions, address - bias);
         }
     }

@@ -30,7 +30,8 @@ class Units {
     void list(Dwfl_Module *file);
 };
 
-// The unit with the functions of `unit`: that of its .dwo file where split DWARF has it there, else itself.
-Dwarf_Die functions_of(Dwarf_Die *unit);
+// The unit with the functions of `unit`, which is of `file`: that of its .dwo file where split DWARF has it
+// there, else itself.
+Dwarf_Die functions_of(Dwfl_Module *file, Dwarf_Die *unit);
 
 } // namespace reap::native

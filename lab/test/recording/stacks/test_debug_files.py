@@ -88,3 +88,24 @@ def test_a_debug_file_of_another_build_is_not_taken(tmp_path):
     named.write_bytes(named.read_bytes() + b" ")
     reap("record", "-d", "full", "-o", "b.reap", "--", "./program", cwd=tmp_path)
     assert "taken" not in reap("show", "b.reap", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("where", ["beside the program", "where it was compiled"])
+def test_split_debug_information_is_found_and_a_pipe_of_its_name_is_not_waited_for(tmp_path, where):
+    """Found by review: of the two names that libdw opens one was looked at."""
+    compiled, moved = tmp_path / "compiled", tmp_path / "moved"
+    for folder in (compiled, moved):
+        folder.mkdir()
+    (compiled / "program.c").write_text(PROGRAM)
+    words = ["gcc", "-O1", "-g", "-gsplit-dwarf", "-o", "program", "program.c"]
+    subprocess.run(words, cwd=compiled, check=True)
+    (split,) = compiled.glob("*.dwo")
+    (compiled / "program").rename(moved / "program")
+    reap("record", "-d", "full", "-o", "a.reap", "--", "./program", cwd=moved)
+    assert "program.c:3" in reap("show", "a.reap", cwd=moved).stdout
+    if where == "where it was compiled":
+        split.rename(moved / split.name)
+    os.mkfifo({"beside the program": moved, "where it was compiled": compiled}[where] / split.name)
+    done = reap("record", "-d", "full", "-o", "b.reap", "--", "./program", cwd=moved, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "taken" in reap("show", "--resolve", "b.reap", cwd=moved, timeout=60).stdout
