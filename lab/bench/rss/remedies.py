@@ -18,6 +18,7 @@ standard error which differ from what stands there by more than a tenth. The exi
 """
 
 import argparse
+import dataclasses
 import statistics
 import subprocess
 import sys
@@ -30,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "test"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "test" / "truth"))
 
 import keeping
-from memory import HOLDINGS, Holding, arms, asked, by_hand, command, measured, trials
+from memory import HOLDINGS, Holding, arms, asked, by_hand, command, measured, others, trials
 from memory.judge import close, of_owner, of_remedy
 
 from reap.base.records import Record
@@ -158,9 +159,15 @@ def by_hands(folder: Path, chosen: list[Holding], rounds: int) -> bool:
 
 
 def runs_of(case: Holding) -> dict[str, tuple[list[str], Mapping[str, str]]]:
-    """Return the command and environment of a case as it is, of its twin and of each arm."""
+    """Return the command and environment of a case as it is, of its twin and of each arm.
+
+    Another allocator than one that is linked in has the program that is built without that.
+    """
     words, environment = command(case, 1)
+    bare, _ = command(dataclasses.replace(case, linked=False), 1)
+    instead = {arm: (bare, {**environment, **more}) for arm, more in others().items()} if case.linked else {}
     return {
+        **instead,
         "alone": (words, environment),
         "twin": command(case, 1, cured=True),
         **{arm: (words, {**environment, **more}) for arm, more in arms(case).items()},

@@ -5,9 +5,9 @@
 
 from memory.handed import HANDED
 from memory.more import MORE
-from memory.records import Holding, arms, best, command, measured
+from memory.records import Holding, arms, best, command, measured, others
 
 HOLDINGS: tuple[Holding, ...] = (*HANDED, *MORE)
 """All cases."""
 
-__all__ = ["HOLDINGS", "Holding", "arms", "best", "command", "measured"]
+__all__ = ["HOLDINGS", "Holding", "arms", "best", "command", "measured", "others"]

@@ -92,7 +92,7 @@ HANDED = (
         "memory.cpp",
         owners=("held", "heap"),
         never=("live", "pinned", "top", "lazy_free"),
-        remedy=("purge_delay",),
+        remedy=("purge_delay", "jemalloc_background"),
         twin={"MIMALLOC_PURGE_DELAY": "0"},
         own={"purge_delay": {"MIMALLOC_PURGE_DELAY": "0"}},
         glibc=False,

@@ -81,14 +81,21 @@ def arms(case: Holding) -> dict[str, Environment]:
         "arena_max": {"MALLOC_ARENA_MAX": "2"},
         "trim_threshold": {"MALLOC_TRIM_THRESHOLD_": "131072"},
         "mmap_threshold": {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=131072"},
+        **others(),
+    }
+    preloads = {name: {"LD_PRELOAD": preload(name)} for name in case.preloads}
+    return {**(glibc if case.glibc else {}), **case.own, **preloads}
+
+
+def others() -> dict[str, Environment]:
+    """Return the environment of each other allocator, by name of the arm."""
+    return {
         **{name: {"LD_PRELOAD": library(name)} for name in _LIBRARIES},
         "jemalloc_background": {
             "LD_PRELOAD": library("jemalloc"),
             "MALLOC_CONF": "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0",
         },
     }
-    preloads = {name: {"LD_PRELOAD": preload(name)} for name in case.preloads}
-    return {**(glibc if case.glibc else {}), **case.own, **preloads}
 
 
 @functools.cache
