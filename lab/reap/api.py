@@ -52,11 +52,8 @@ if TYPE_CHECKING:
     from reap.drag.exact.records import DragLevel as DragLevel
     from reap.drag.exact.records import DragProcess as DragProcess
     from reap.drag.exact.reserve import without_reserve as without_reserve
-    from reap.draw import curves as curves
     from reap.draw import html as html
-    from reap.draw.bars import Bar as Bar
-    from reap.draw.bars import draw as _draw_bars
-    from reap.draw.curves import Line as Line
+    from reap.draw import svg as svg
     from reap.experiment import statistics as statistics
     from reap.experiment.budget import MOST_ROUNDS as MOST_ROUNDS
     from reap.experiment.budget import SIMULATED as SIMULATED
@@ -127,7 +124,6 @@ if TYPE_CHECKING:
     drag_figures = _drag_figures
     drag_launch = _drag_launch
     drag_profile = _drag_profile
-    draw_bars = _draw_bars
     host_memory = _host_memory
     interval_in_words = _interval_in_words
     levels_run = _levels_run
@@ -245,11 +241,8 @@ PLACES = {
     # Whole answers.
     "several": "reap.run.several",
     # Pages and drawings.
-    "Bar": "reap.draw.bars:Bar",
-    "draw_bars": "reap.draw.bars:draw",
-    "curves": "reap.draw.curves",
-    "Line": "reap.draw.curves:Line",
     "html": "reap.draw.html",
+    "svg": "reap.draw.svg",
     # Commands.
     "TerminalListener": "reap.commandline.experiments:Terminal",
     "option_groups": "reap.commandline.groups",

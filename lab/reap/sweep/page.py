@@ -1,25 +1,36 @@
 """A sweep as one HTML page that needs nothing else and runs nothing."""
 
+import math
 from collections.abc import Iterable, Sequence
-
-import markupsafe
+from dataclasses import dataclass
 
 from reap.base import units
 from reap.base.text import command_line
 from reap.compare.phrases import METRICS
-from reap.draw import heat, html
+from reap.draw import html
 from reap.sweep import terminal
 from reap.sweep.judge import headline, on, title, told
-from reap.sweep.records import Answer, Effect, SweepResult
+from reap.sweep.records import Answer, Effect, KindEffect, SweepResult
+
+_STRONGEST = math.log(1.5)
+"""The logarithm of a ratio from which on a colour is at its strongest."""
+
+
+@dataclass(frozen=True)
+class Square:
+    """One square of a heat map; the figure is in it, so nothing is said by colour alone."""
+
+    figure: str
+    colour: str
+    strength: str
+    """Part of the colour, 0 to 1: pale where the difference is small or not proven."""
+    proven: bool
+    said: str
 
 
 def page(result: SweepResult, answers: Sequence[Answer], made_by: list[str]) -> str:
     """The answers, a heat map of kinds and allocators for each cell, and every effect."""
     compared = told(result)
-    drawings = [
-        markupsafe.Markup(drawing)  # noqa: S704 - every word is escaped
-        for drawing in _drawings(compared)
-    ]
     return html.page(
         "sweep/page.html.j2",
         title="Which allocator, on which machine?",
@@ -28,7 +39,7 @@ def page(result: SweepResult, answers: Sequence[Answer], made_by: list[str]) -> 
             (title(effect), effect.allocator, answer.standing, _overall(effect), _proven(effect))
             for effect, answer in zip(compared, answers, strict=True)
         ],
-        drawings=drawings,
+        maps=list(_maps(compared)),
         baseline=result.baseline,
         rows=[_row(each) for each in result.effects],
         provenance=terminal.provenance(result),
@@ -38,23 +49,33 @@ def page(result: SweepResult, answers: Sequence[Answer], made_by: list[str]) -> 
     )
 
 
-def _drawings(compared: Sequence[Effect]) -> Iterable[str]:
-    """One for each cell at a level."""
+def _maps(
+    compared: Sequence[Effect],
+) -> Iterable[tuple[str, list[str], list[tuple[str, list[Square | None]]]]]:
+    """One for each cell at a level: its name, the allocators, and the squares of each kind of machine."""
     for name in dict.fromkeys(map(title, compared)):
         own = [each for each in compared if title(each) == name]
-        kinds = dict.fromkeys(kind.kind for each in own for kind in each.kinds)
         squares = {
-            (kind.kind, each.allocator): heat.Square(
-                kind.ratio.value,
-                kind.proven in ("better", "worse"),
-                f"{each.allocator} on {kind.kind}: {terminal.said(kind.ratio)}, "
-                f"{units.many(kind.rounds, 'round')} on {units.many(kind.machines, 'machine')}",
-            )
-            for each in own
-            for kind in each.kinds
-            if kind.ratio is not None
+            (kind.kind, each.allocator): _square(each.allocator, kind) for each in own for kind in each.kinds
         }
-        yield heat.draw(name, list(kinds), [each.allocator for each in own], squares)
+        allocators = [each.allocator for each in own]
+        kinds = dict.fromkeys(kind for kind, _ in squares)
+        yield name, allocators, [(kind, [squares.get((kind, each)) for each in allocators]) for kind in kinds]
+
+
+def _square(allocator: str, kind: KindEffect) -> Square | None:
+    if (ratio := kind.ratio) is None:
+        return None
+    proven = kind.proven in ("better", "worse")
+    strength = 0.1 + 0.35 * min(1.0, abs(math.log(ratio.value)) / _STRONGEST) if proven else 0.06
+    return Square(
+        figure=f"{'' if proven else '~'}{units.ratio(ratio.value)}",
+        colour="blue" if ratio.value < 1 else "orange",
+        strength=f"{strength:.2f}",
+        proven=proven,
+        said=f"{allocator} on {kind.kind}: {terminal.said(ratio)}, "
+        f"{units.many(kind.rounds, 'round')} on {units.many(kind.machines, 'machine')}",
+    )
 
 
 def _row(effect: Effect) -> tuple[str, ...]:

@@ -2,19 +2,14 @@
 
 from dataclasses import dataclass
 
-import markupsafe
-
 from reap.base import units
-from reap.base.records import exactly
 from reap.base.text import printable
-from reap.draw import bars as bars_svg
-from reap.draw.bars import Bar
 from reap.evidence.records import Wall
 from reap.wall import words
 
-_SHADES = {"allocator": 1, "lock": 2, "collector": 2, "other": 0}
+_COLOURS = {"allocator": "blue", "lock": "orange", "collector": "orange", "other": "grey"}
 """As in the flame graph; what is not here is the kernel's."""
-_KERNEL = 3
+_KERNEL = "violet"
 _MOST_FUNCTIONS = 15
 
 
@@ -23,8 +18,8 @@ class WallView:
     """One program at the wall."""
 
     tiles: list[tuple[str, str, str]]
-    owners: markupsafe.Markup
-    """An SVG of ours, in which all words are escaped; empty without samples."""
+    owners: list[tuple[str, str, str, str, str]]
+    """Who was executing: words, colour, part of the samples for a style, part in words, samples."""
     calls: list[tuple[str, str, str]]
     waits: list[tuple[str, str]]
     faults: list[tuple[str, str]]
@@ -47,20 +42,11 @@ def view(wall: Wall) -> WallView:
     )
 
 
-def _owners(wall: Wall) -> markupsafe.Markup:
-    bars = [
-        Bar(
-            label,
-            exactly(part),
-            _SHADES.get(name, _KERNEL),
-            f"{units.percent(part)} ({units.samples(count)})",
-        )
+def _owners(wall: Wall) -> list[tuple[str, str, str, str, str]]:
+    return [
+        (label, _COLOURS.get(name, _KERNEL), f"{part:.4f}", units.percent(part), units.whole(count))
         for name, label, part, count in words.owners(wall)
     ]
-    if not bars:
-        return markupsafe.Markup()
-    drawn = bars_svg.draw("CPU time by who was executing", [("", bars)], unit_line=False)
-    return markupsafe.Markup(drawn)  # noqa: S704 - drawn by us; it escapes its words
 
 
 def _hot(wall: Wall) -> list[tuple[str, str, str, str]]:

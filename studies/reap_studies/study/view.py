@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import markupsafe
 
-from reap.api import Bar, Fragmented, units
-from reap.api import draw_bars as draw
+from reap.api import Fragmented, units
 from reap.api import levels_words as words
+from reap_studies.study.drawing.bars import Bar, draw
 from reap_studies.study.records import Standing, Study
 from reap_studies.workloads.records import Card
 

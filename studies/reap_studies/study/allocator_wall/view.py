@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import markupsafe
 
 from reap.api import DEFAULT_ALLOCATOR as DEFAULT
-from reap.api import Line, curves, units
+from reap.api import units
 from reap_studies.study.allocator_wall import services
 from reap_studies.study.allocator_wall import view_python as python
 from reap_studies.study.allocator_wall.analyse import Figures
@@ -20,6 +20,8 @@ from reap_studies.study.allocator_wall.asks import (
     point,
 )
 from reap_studies.study.allocator_wall.records import Wall
+from reap_studies.study.drawing import curves
+from reap_studies.study.drawing.curves import Line
 from reap_studies.study.records import Study
 from reap_studies.study.view import FigureView, StudyView, TableView, first
 

@@ -3,10 +3,11 @@
 import markupsafe
 
 from reap.api import DEFAULT_ALLOCATOR as DEFAULT
-from reap.api import Bar, exactly
+from reap.api import exactly
 from reap_studies.study.allocator_wall.analyse import At, Figures
 from reap_studies.study.allocator_wall.python import LARGE, MALLOCS, SMALL, setting
 from reap_studies.study.allocator_wall.records import Wall
+from reap_studies.study.drawing.bars import Bar
 from reap_studies.study.view import FigureView, drawn
 
 _WAYS = ("pooled", "batch", "less", "floor", "empty")

@@ -2,11 +2,13 @@
 
 import markupsafe
 
-from reap.api import Bar, Line, units
-from reap.api import curves as curves_svg
+from reap.api import units
 from reap_studies.study.allocators.analyse import between, speedup
 from reap_studies.study.allocators.records import Consumption
 from reap_studies.study.allocators.setups import EVALUATIONS, locality, scaling
+from reap_studies.study.drawing import curves as curves_svg
+from reap_studies.study.drawing.bars import Bar
+from reap_studies.study.drawing.curves import Line
 from reap_studies.study.records import Evaluated
 from reap_studies.study.view import FigureView, drawn
 

@@ -4,8 +4,9 @@ import math
 
 import markupsafe
 
-from reap.api import LEVELS, Bar, Fragmented, SizeProfile, exactly, units
+from reap.api import LEVELS, Fragmented, SizeProfile, exactly, units
 from reap.api import recording_sizes as sizes
+from reap_studies.study.drawing.bars import Bar
 from reap_studies.study.ismm2026 import artefact, audit
 from reap_studies.study.ismm2026.published import PROGRAMS, REJECTED
 from reap_studies.study.judging.ratios import best_ratio

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import markupsafe
 
-from reap.api import Arm, Bar, Fragmented, units
+from reap.api import Arm, Fragmented, units
 from reap.api import recording_words as words
+from reap_studies.study.drawing.bars import Bar
 from reap_studies.study.judging.ratios import best_ratio
 from reap_studies.study.oopsla2002.apache import view as apache
 from reap_studies.study.oopsla2002.drag import view as drag

@@ -14,7 +14,6 @@ from samples import machine
 from reap.allocators.records import Allocator
 from reap.base.errors import ReapError
 from reap.base.records import Estimate
-from reap.draw import curves
 from reap.experiment.runner import InterruptedRunError, Listener
 from reap.launch.records import Launch
 from reap_studies.study import page as reporter
@@ -26,6 +25,7 @@ from reap_studies.study.allocator_wall.asks import COUNTS, LOADS, loaded, loaded
 from reap_studies.study.allocator_wall.judge.claims import judge, judging
 from reap_studies.study.allocator_wall.records import Place, Sample, Wall
 from reap_studies.study.allocator_wall.words import answers
+from reap_studies.study.drawing import curves
 from reap_studies.study.folder import begin
 from reap_studies.study.judging.bounds import within
 from reap_studies.study.records import Plan, Study

@@ -14,12 +14,12 @@ from studies.test.study.copies import copies, foreign
 from reap.allocators.records import Allocator
 from reap.base import units
 from reap.compare.levels.records import FailedControl
-from reap.draw.bars import Bar, draw
 from reap.experiment.folder import read_runs
 from reap.experiment.runner import Listener
 from reap.launch.records import Misses
 from reap_studies.study import figures, measuring, pacing
 from reap_studies.study import page as reporter
+from reap_studies.study.drawing.bars import Bar, draw
 from reap_studies.study.folder import begin
 from reap_studies.study.ismm2026 import run as ismm2026
 from reap_studies.study.ismm2026 import slowdowns

@@ -2,8 +2,9 @@
 
 import markupsafe
 
-from reap.api import Bar, DragLevel, exactly, units
+from reap.api import DragLevel, exactly, units
 from reap.api import drag_figures as drag_svg
+from reap_studies.study.drawing.bars import Bar
 from reap_studies.study.oopsla2002.drag.judge import average_drag, most_drag
 from reap_studies.study.oopsla2002.drag.records import Dragged, Group
 from reap_studies.study.oopsla2002.drag.run import LCC, group_of

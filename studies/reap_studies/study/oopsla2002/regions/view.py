@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import markupsafe
 
 from reap.api import DEFAULT_ALLOCATOR as DEFAULT
-from reap.api import Arm, Bar, Line, units
-from reap.api import curves as curves_svg
+from reap.api import Arm, units
+from reap_studies.study.drawing import curves as curves_svg
+from reap_studies.study.drawing.bars import Bar
+from reap_studies.study.drawing.curves import Line
 from reap_studies.study.oopsla2002.regions.peers import EMULATED, OWN, REAP
 from reap_studies.study.records import Buffers, Peers, Study
 from reap_studies.study.view import FigureView, TableView, drawn

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reap.base import units
-from reap.base.records import Estimate
-from reap.draw import svg
+from reap.api import Estimate, svg, units
 
 _ROW, _GAP, _LEFT, _WIDTH, _RIGHT, _TOP = 16, 8, 190, 430, 150, 26
 _LETTER = 6.0

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reap.base import units
-from reap.draw import svg
+from reap.api import svg, units
 
 _LEFT, _WIDTH, _TOP, _HEIGHT, _ROW, _SWATCH = 70, 560, 26, 150, 16, 26
 _DASHES = ("2 3", "", "7 3", "10 3 2 3")
