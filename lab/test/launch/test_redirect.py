@@ -55,25 +55,28 @@ int main(int count, char **words) {
 """Has an allocator of rpmalloc's names, and one of its own."""
 
 
-MADE_BY_HEAPS = """
+OF_HEAPS = """
 #include <stdio.h>
 #include <string.h>
-void *mi_heap_main(void), *mi_heap_malloc(void *, size_t), *mi_heap_calloc(void *, size_t, size_t);
+void *mi_heap_new(void), *mi_heap_malloc(void *, size_t), *mi_heap_calloc(void *, size_t, size_t);
 void *mi_heap_realloc(void *, void *, size_t), *mi_recalloc_aligned(void *, size_t, size_t, size_t);
-void mi_free(void *);
+void mi_free(void *), mi_heap_delete(void *), mi_heap_destroy(void *);
 int main(void) {
     int blocks = 0;
+    void *heap = mi_heap_new();
     for (int i = 1; i < 3334; i++) {
-        char *one = mi_heap_malloc(mi_heap_main(), i), *other = mi_heap_calloc(mi_heap_main(), i, 3);
+        char *one = mi_heap_malloc(heap, i), *other = mi_heap_calloc(heap, i, 3);
         char *third = mi_recalloc_aligned(0, i, 2, 64);
         memset(one, 1, i), memset(other, 1, 3 * i), memset(third, 1, 2 * i);
-        one = mi_heap_realloc(mi_heap_main(), one, 2 * i);
+        one = mi_heap_realloc(heap, one, 2 * i);
         blocks += one[i - 1] + other[3 * i - 1] + third[i];
         mi_free(one), mi_free(other), mi_free(third);
     }
+    END(heap);
     printf("%d\\n", blocks);
 }
 """
+"""Allocates from a first-class heap of mimalloc."""
 
 
 def built(source: str, linked: Linked, *, stripped: bool = False) -> str:
@@ -114,26 +117,19 @@ def test_its_blocks_come_from_the_other_allocator(
     assert outcome.ahead.bytes > 1 << 20
 
 
-def test_a_block_of_a_heap_is_freed_by_the_allocator_that_made_it() -> None:
-    command = [
-        "gcc",
-        "-x",
-        "c",
-        "-O1",
-        "-w",
-        "-",
-        "-x",
-        "none",
-        str(static_mimalloc()),
-        "-lpthread",
-        "-o",
-        OUT,
-    ]
-    program = compiled("of-heaps", command, text=MADE_BY_HEAPS)
+@pytest.mark.parametrize(("end", "aside"), [("mi_heap_delete", "mimalloc"), ("mi_heap_destroy", "")])
+def test_heaps_are_served_unless_one_is_freed_with_its_blocks(end: str, aside: str) -> None:
+    """Freed by another allocator its blocks ended the program: `None gained` was said of these trials."""
+    built_in = [str(static_mimalloc()), "-lpthread", f"-DEND={end}"]
+    command = ["gcc", "-x", "c", "-O1", "-w", "-", "-x", "none", *built_in, "-o", OUT]
+    program = compiled(end, command, text=OF_HEAPS)
+    assert resolve([program]).stands_aside == aside
     found = catalog.find("jemalloc")
     assert isinstance(found, Allocator)
     for library in ("", found.library, price("recycle")):
         assert output(Launch(argv=[program], program=program, allocator=library)) == b"9999\n", library
+    outcome = spawn.run(Launch(argv=[program], program=program, allocator=price("bump")))
+    assert ((outcome.ahead.bytes if outcome.ahead else 0) > 10 << 20) == bool(aside)
 
 
 def test_only_the_allocators_own_functions_are_redirected() -> None:
@@ -144,35 +140,6 @@ def test_only_the_allocators_own_functions_are_redirected() -> None:
     assert sorted(name for name, _ in found.functions) == ["free", "malloc"]
     for library, printed in (("", b"1 1 0\n"), (price("recycle"), b"0 1 0\n")):
         assert output(Launch(argv=[program], program=program, allocator=library)) == printed
-
-
-HEAPS = """
-#include <stdlib.h>
-static char area[1 << 16];
-static size_t used;
-__attribute__((noinline)) void *mi_heap_malloc(void *heap, size_t size) {
-    used += (size + 15) & ~(size_t)15;
-    return heap ? area + used : area;
-}
-__attribute__((noinline)) void *mi_malloc(size_t size) { return mi_heap_malloc(area, size); }
-__attribute__((noinline)) void mi_free(void *block) {
-    for (volatile int i = 0; i < 3; ++i) *(volatile char *)block = (char)i;
-}
-int main(void) {
-    char *block = ALLOCATE;
-    mi_free(block);
-}
-"""
-"""Has functions for first-class heaps, which its own mi_malloc calls."""
-
-
-@pytest.mark.parametrize(
-    ("call", "allocator"), [("mi_malloc(9)", "mimalloc"), ("mi_heap_malloc(area, 9)", "")]
-)
-def test_nothing_stands_aside_for_blocks_of_first_class_heaps(call: str, allocator: str) -> None:
-    """Freed by another allocator they ended the program, in each trial: `None gained` was said of these."""
-    program = compile_c(f"heaps-{allocator}", HEAPS, ["-O1", f"-DALLOCATE={call}"])
-    assert resolve([program]).stands_aside == allocator
 
 
 def test_a_child_of_another_program_is_left_alone() -> None:

@@ -3,7 +3,7 @@
 No preload replaces such an allocator: the program's calls are bound already. But the functions by which it
 allocates and frees can begin with a jump to those of another one (lab/preload/redirect). That takes their
 names, which a stripped file does not have, and all of them: a block that one function allocates is freed by
-another. Nothing stands aside in a program that allocates from first-class heaps.
+another. Nothing stands aside in a program that frees a heap with all its blocks.
 """
 
 import functools
@@ -19,7 +19,7 @@ from reap import native
 from reap.allocators import elf
 from reap.base.files import opened_regular
 from reap.base.records import Record
-from reap.launch.linked import own_heaps, recognise
+from reap.launch.linked import recognise, unserved
 
 VARIABLE = "REAP_REDIRECT"
 """Tells the preload what to do: see lab/preload/redirect/redirect.cpp."""
@@ -140,7 +140,7 @@ def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: AR
     names = {name for name, _, _ in table}
     wanted = _of_jemalloc(names) if allocator == "jemalloc" else replacements(allocator)
     places = _places(table, wanted)
-    if not {"free", "realloc"} & set(places.values()) or own_heaps.used(program, table):
+    if not {"free", "realloc"} & set(places.values()) or unserved.used(program, table):
         return None
     return Redirect(
         program=program,

@@ -1,7 +1,8 @@
-"""First-class heaps of an allocator that is linked into a program, whose blocks it can free all at once.
+"""Functions of a linked allocator that no other allocator can stand in for.
 
-No other allocator knows such heaps. Functions for them are in every program with that allocator, so that only
-a call by the program's own code says that it has some.
+A block of a first-class heap comes from the other allocator, like every block: a heap that is freed with all
+its blocks, or is asked for them, has none. Such functions are in every program with that allocator, so that
+only a call by the program's own code says that it needs them.
 """
 
 import re
@@ -13,7 +14,11 @@ from elftools.elf.elffile import ELFFile
 
 from reap.base.files import opened_regular
 
-_ALLOCATING = re.compile(r"mi_t?heap_\w*(?:alloc|dup|realpath)\w*|rpmalloc_heap_\w*alloc\w*")
+_UNSERVED = re.compile(
+    r"mi_t?heap_(?:destroy|visit_\w+|contains\w*|check_owned|realpath)|rpmalloc_heap_free_all"
+    r"|mi_(?:any_heap_contains|heap_of|check_owned)|mi_(?:t?heap_)?u(?:m|z|c|re)alloc\w*"
+)
+"""They free a heap's blocks, ask for them, or allocate and have nothing in their place (`redirect`)."""
 _OWN = re.compile(
     r"_?mi_|_?rp(?:malloc|realloc|calloc|aligned)|_Zn[wa]"
     r"|_*(?:libc_|posix_)?(?:p?valloc|memalign|aligned_m?alloc|strn?dup|realpath)$"
@@ -25,12 +30,12 @@ _LENGTH = 5
 
 
 def used(path: str, symbols: Sequence[tuple[str, int, int]]) -> bool:
-    """Whether a program of x86-64 calls a function that allocates from a heap of its own.
+    """Whether a program of x86-64 calls such a function.
 
     `symbols` are its names, types and addresses. Calls through a pointer are not seen. Takes 50 ms a MB of
     code, and nothing without such functions. Throws OSError and what `elf.TABLE_ERRORS` has.
     """
-    targets = {at for name, _, at in symbols if _ALLOCATING.fullmatch(name)}
+    targets = {at for name, _, at in symbols if _UNSERVED.fullmatch(name)}
     if not targets:
         return False
     own = {at for name, _, at in symbols if _OWN.match(name)}
