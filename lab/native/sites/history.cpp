@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <unordered_map>
 
 #include "totals/live_table.h"
@@ -89,6 +90,7 @@ class Historian {
 
     SiteHistories finish(bool whole) {
         while (slice_ + 1 < slices_) next_slice();
+        for (SiteHistory &each : all_) settle(each);
         out_.whole = whole;
         out_.rest = std::move(all_.back());
         all_.pop_back();
@@ -200,6 +202,11 @@ class Historian {
         const uint64_t step = meanwhile - one;
         if (step > block.size / 4) return;
         ++history.replaced;
+        if (history.constant > 0) {
+            const uint64_t apart =
+                block.size > history.largest ? block.size - history.largest : history.largest - block.size;
+            history.grid = std::gcd(history.grid, apart);
+        }
         count(block.site, step, block.size, 1);
     }
 
@@ -217,6 +224,16 @@ class Historian {
             history.step = step;
             history.lead = times;
         }
+    }
+
+    // The thread may have allocated another small block in each step: sizes a multiple of `grid` apart did
+    // not grow by anything else.
+    static void settle(SiteHistory &history) {
+        if (history.grid == 0 || history.step % history.grid == 0) return;
+        if (history.step > history.grid)
+            history.step = history.grid;
+        else if (history.grid % history.step != 0)
+            history.lead = 0;
     }
 
     void remove(const Kept &block) {

@@ -42,6 +42,7 @@ struct SiteHistory {
     uint64_t lead = 0;     // how often it was, less the other steps
     uint64_t smallest = 0; // sizes of `constant`
     uint64_t largest = 0;
+    uint64_t grid = 0; // in triage: these sizes differ by multiples of it; 0: they are all the same
 };
 
 struct SiteHistories {

@@ -26,6 +26,12 @@ __attribute__((noinline)) static void lengthen(Text &text) {
     text.bytes = static_cast<char *>(realloc(text.bytes, text.size));
 }
 
+// A small block beside each that is longer.
+__attribute__((noinline)) static void note() {
+    void *volatile block = malloc(40);
+    free(block);
+}
+
 // The same sizes, each freed before the next is allocated.
 __attribute__((noinline)) static void one_by_one(size_t size) {
     void *volatile block = malloc(size);
@@ -51,7 +57,8 @@ int main(int count, char **arguments) {
             if (mode == "reserve" || mode == "in-turn") reserve(rows);
             if (mode == "in-turn") reserve(others);
             if (mode == "doubling") doubling(rows);
-            if (mode == "realloc") lengthen(text);
+            if (mode == "realloc" || mode == "noted") lengthen(text);
+            if (mode == "noted") note();
             if (mode == "one-by-one") one_by_one(48 * i);
             if (mode == "with-head") with_head(48 * (1 + i * 7919 % 2000));
         }
