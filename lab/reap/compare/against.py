@@ -1,9 +1,9 @@
 """Other commands to compare a program with: `--against '[-C DIR] [K=V...] [CMD2]'`, as env(1) takes them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -23,8 +23,6 @@ _LONGEST_NAME = 24
 _FOLDER = "-C"
 _EXAMPLE = "--against './server-new --selftest', --against MALLOC_ARENA_MAX=1, or --against '-C ../before'"
 
-_Verb = TypeVar("_Verb", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Other:
@@ -36,16 +34,17 @@ class _Other:
     """As it was written; empty: here."""
 
 
-def option(verb: _Verb) -> _Verb:
-    """Gives a verb the option; it hands it to `asked`."""
-    decorate = click.option(
+option = section(
+    HEADING,
+    click.option(
         "--against",
         multiple=True,
         metavar="[-C DIR] [K=V...] [CMD2]",
         help="Compare CMD with another command, in folder DIR, with these variables; without CMD2 with CMD "
         "itself there. Repeatable.",
-    )
-    return section(HEADING, decorate)(verb)
+    ),
+)
+"""Gives a verb the option; it hands it to `asked`."""
 
 
 def asked(given: dict[str, Any], command: Sequence[str]) -> list[Variant]:

@@ -2,9 +2,9 @@
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -21,19 +21,17 @@ _MOST = 64
 _EXAMPLE = "--scan threads=1,2,4 -- ./prog --threads '{threads}'"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
-_Verb = TypeVar("_Verb", bound=Callable[..., Any])
-
-
-def option(verb: _Verb) -> _Verb:
-    """Gives a verb the option; it hands it to `asked`."""
-    decorate = click.option(
+option = section(
+    HEADING,
+    click.option(
         "--scan",
         multiple=True,
         metavar="NAME=VALUE,...",
         help="Compare CMD with each value in place of {NAME}; the first value is the baseline. Repeatable: "
         "every combination.",
-    )
-    return section(HEADING, decorate)(verb)
+    ),
+)
+"""Gives a verb the option; it hands it to `asked`."""
 
 
 def asked(given: dict[str, Any]) -> list[Variant]:
