@@ -235,6 +235,17 @@ def test_huge_pages_prove_no_page_faults_where_placement_matters() -> None:
     assert named == {"placement": "proven", "page faults": "inconclusive"}
 
 
+@pytest.mark.parametrize(
+    ("half", "status"), [(0.01, "proven"), (0.2, "inconclusive")], ids=["no gain", "not decided"]
+)
+def test_what_placement_may_explain_proves_no_other_cause(half: float, status: str) -> None:
+    """Beside busy cores *page faults* and *many allocations* were said of programs whose blocks lie badly."""
+    faults, many = of("page faults", 0.12), of("many allocations", 0.2)
+    held = comparison_of([setting("huge pages", 0.9), price("recycle", 0.85), price("placed", 1.0, half)])
+    named = {each.cause: each.status for each in judged([faults, many], trials_of([held]), {})}
+    assert named == {"page faults": status, "many allocations": status}
+
+
 def test_one_trial_proves_page_faults_and_no_small_pages_besides() -> None:
     faults = of("page faults", 0.06)
     small = msgspec.structs.replace(faults, cause="small pages", weight=0.03)

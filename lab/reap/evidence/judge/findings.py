@@ -112,6 +112,12 @@ def gain(side: Side, comparison: Comparison, *, memory: bool = False) -> Ratio |
     return judge.leaves_less(side, comparison) if memory else judge.gain(side, comparison)
 
 
+def _may_gain(side: Side, comparison: Comparison) -> Ratio | None:
+    """Gain of an arm, proven or not decided; None where it has none, or its figures cannot be trusted."""
+    open_ = judge.standing(side, comparison) is Standing.INCONCLUSIVE
+    return gain(side, comparison) or (_ratio(side, memory=False) if open_ else None)
+
+
 def _least(finding: Finding) -> float:
     return finding.gain.ratio.value if finding.status == "proven" and finding.gain else 1.0
 
@@ -144,10 +150,12 @@ def _by_size(suspicion: Suspicion, ran: Trials, above_cache: float) -> Suspicion
 def _is_placement(cause: Cause, ratio: Ratio, ran: Trials) -> bool:
     """Whether an arm that also moves blocks gains no more for certain than the one that only moves them."""
     placed = ran.get(_PLACED)
-    won = gain(*placed) if placed and cause in _MOVES else None
-    if won is None:
+    won = _may_gain(*placed) if placed and cause in _MOVES else None
+    if placed is None or won is None:
         return False
-    if cause == "many allocations":  # what they take is told beside placement, or not at all
+    if cause == "many allocations" and gain(
+        *placed
+    ):  # what they take is told beside placement, or not at all
         return True
     return ratio.ratio.value >= won.ratio.value - _MORE or ratio.ratio.high >= won.ratio.low
 
@@ -155,12 +163,12 @@ def _is_placement(cause: Cause, ratio: Ratio, ran: Trials) -> bool:
 def _is_beyond(suspicion: Suspicion, arm: str, ratio: Ratio, ran: Trials) -> bool:
     """Whether huge pages may gain by what they spare besides page faults: misses of the TLB.
 
-    They do so where they gain more than page faults take, and where it matters where blocks lie.
+    They do so where they gain more than page faults take, and where it matters, or may, where blocks lie.
     """
     if suspicion.cause != "page faults" or arm != HUGE_PAGES:
         return False
     placed = ran.get(_PLACED)
-    moved = placed is not None and gain(*placed) is not None
+    moved = placed is not None and _may_gain(*placed) is not None
     return moved or 1 - ratio.ratio.value > suspicion.weight + _MORE
 
 
