@@ -79,9 +79,12 @@ def lessens(side: Side, comparison: Comparison) -> bool:
     return less and not slower_elsewhere(ratio, side, comparison.worth)
 
 
-def is_little(ratio: Ratio, worth: float) -> bool:
-    """Whether it is not told if a gain is worth a change, and known that it is less than twice what is."""
-    return ratio.ratio.high > 1 - worth > ratio.ratio.low >= 1 - 2 * worth
+def gains_little(side: Side, comparison: Comparison) -> bool:
+    """Whether CPU time is less, by less than twice what is worth a change, and it is not told if by that."""
+    if not trusted(side) or side.rounds < at.FEWEST_ROUNDS or not lessens(side, comparison):
+        return False
+    held, worth = cpu(side).ratio, comparison.worth
+    return held.high > 1 - worth > held.low >= 1 - 2 * worth
 
 
 def slower_elsewhere(here: Ratio, side: Side, worth: float) -> Ratio | None:

@@ -7,7 +7,7 @@ from reap.base.records import Record
 from reap.experiment.records import Pairing, Ratio
 from reap.tune.standing import Standing
 
-Conclusion = Literal["a setting helps", "leave the settings alone", "inconclusive"]
+Conclusion = Literal["a setting helps", "little to gain", "leave the settings alone", "inconclusive"]
 """What a search says of the settings that it tried. Whether allocation matters, and whether another allocator
 gains more, `reap run` says: neither is tried here, so neither verdict denies the other."""
 
@@ -138,6 +138,8 @@ class Tuned(Record):
         """Of all objectives; none is left open where the settings are to be left alone."""
         if any(each.wins for each in self.findings):
             return "a setting helps"
+        if any(each.standing == "little" for each in self.findings):
+            return "little to gain"
         settled = not self.restless and all(each.standing in ("none", "costly") for each in self.findings)
         return "leave the settings alone" if settled else "inconclusive"
 

@@ -9,8 +9,9 @@ from reap.compare.analyse import cpu_time
 from reap.experiment import records as compared
 from reap.experiment.records import Comparison, Ratio, Side
 
-Standing = Literal["gain", "none", "costly", "inconclusive", "short", "untried"]
-"""`costly`: a gain in time that does not pay for the memory that it takes."""
+Standing = Literal["gain", "little", "none", "costly", "inconclusive", "short", "untried"]
+"""`little`: less time for certain, which may or may not be worth a change. `costly`: a gain in time that does
+not pay for the memory that it takes."""
 
 LEAST_BYTES = 1 << 18
 """So little memory is no gain: the kernel counts resident pages in batches of each processor."""
@@ -75,6 +76,8 @@ def of(
         same_exit=True,
     )
     found = judge.standing(side, comparison)
+    if objective not in _OF_MEMORY and judge.gains_little(side, comparison):
+        return "costly" if judge.costs_heavy_memory(side) else "little"
     if found is not judge.Standing.GAIN:
         return _KNOWN[found]
     if objective in _OF_MEMORY:

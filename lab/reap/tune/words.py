@@ -31,6 +31,8 @@ def headline(tuned: Tuned) -> str:
 
 
 def _why_not(tuned: Tuned) -> str:
+    if little := list(dict.fromkeys(each.name for each in tuned.findings if each.standing == "little")):
+        return f"{listed(little)} hardly {'pays' if len(little) == 1 else 'pay'}"
     if any(each.is_open for each in tuned.findings):
         return "the intervals are too wide to say"
     if any(each.too_short for each in tuned.findings):
@@ -73,6 +75,8 @@ def verdict(finding: Finding) -> str:
     change = f"{units.change(held.value)} ({phrases.interval(held)})"
     if finding.wins:
         return f"{subject}: {finding.name} helps: {change}"
+    if finding.standing == "little":
+        return f"{subject}: {finding.name} hardly pays: {change}"
     words_of = {"worse": "worse", "better": "too little to matter", "equivalent": "equivalent"}
     word = "inconclusive" if finding.is_open else words_of.get(finding.ratio.verdict, "no gain that matters")
     if finding.standing == "costly":

@@ -7,7 +7,7 @@ from samples import comparison_of, side_of
 
 from reap.allocators.records import Allocator
 from reap.compare import judge
-from reap.tune import words
+from reap.tune import standing, words
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,25 @@ def test_a_setting_wins_where_run_would_advise_it(tmp_path, cpu, memory, standin
     side = msgspec.structs.replace(side, ratios=ratios)
     comparison = msgspec.structs.replace(comparison_of([side]), noise=tuned.noise)
     assert (judge.pick([side], comparison) is not None) == (standing == "gain")
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "said"),
+    [(0.965, 1.0, "little"), (0.975, 1.0, "little"), (0.965, 2.0, "costly"), (0.955, 1.0, "gain")],
+)
+def test_a_gain_at_the_line_is_neither_had_nor_denied(cpu, memory, said):
+    """Of two searches one said that a setting helps, and one to leave the settings alone."""
+    side = side_of("", cpu, half=0.01, memory=memory)
+    noise = comparison_of([side]).noise
+    held = standing.of("cpu", "cpu", side.ratios, noise, short=False, widening=1.0, worth=0.03)
+    assert held == said
+
+
+def test_a_search_with_a_gain_at_the_line_says_so(tmp_path):
+    tuned = search(tmp_path, cpu={"mxfast=0": 0.965}, noise=0.02, objectives=["cpu"])
+    assert finding(tuned, "cpu").standing == "little"
+    assert words.headline(tuned) == "little to gain: no fastbins hardly pays"
+    assert "no fastbins hardly pays: " in words.verdict(finding(tuned, "cpu"))
 
 
 def test_what_is_to_be_pasted_keeps_what_is_preloaded_anyway(tmp_path, monkeypatch):

@@ -25,10 +25,9 @@ def change_either(facts: Facts) -> Concluded:
 
 def change_setting(facts: Facts) -> Concluded:
     """A setting is faster: proven, beyond noise, worth it, and allocators by clearly less."""
-    side, held = facts.best_setting, facts.causes
-    assert side is not None and held is not None  # noqa: S101, PT018 - the rule applies only then
-    won = judge.gain(side, held)
-    assert won is not None  # noqa: S101 - it has a gain
+    side = facts.best_setting
+    assert side is not None  # noqa: S101 - the rule applies only then
+    won = facts.won(side)
     variables = facts.environment(side)
     sentences = [f"A setting helps: with {say.named(facts, side, won)}."]
     if memory := phrases.memory(side):
@@ -45,8 +44,7 @@ def switch_for_time(facts: Facts) -> Concluded:
     """An allocator is faster: proven, beyond noise, worth it, and paying for its memory."""
     side, comparison = facts.best, facts.comparison
     assert side is not None and comparison is not None  # noqa: S101, PT018 - the rule applies only then
-    won = judge.gain(side, comparison)
-    assert won is not None  # noqa: S101 - `best` has a gain
+    won = facts.won(side)
     sentences = [f"Switching the allocator helps: {phrases.effect(side, won)}."]
     if memory := phrases.memory(side):
         sentences.append(f"{say.capital(memory)}.")

@@ -13,6 +13,7 @@ from reap.evidence.analyse.reach import unreachable
 from reap.evidence.analyse.suspicions.records import NO_TIME, OF_MEMORY, Remedy, Suspicion
 from reap.evidence.judge import commands
 from reap.evidence.judge import thresholds as at
+from reap.evidence.judge.arms import Arms, best_beside, best_time, hardly_pays
 from reap.evidence.judge.findings import Trials, judged, trials_of
 from reap.evidence.judge.records import Bound, Finding
 from reap.evidence.records import Wall
@@ -96,46 +97,48 @@ class Facts:
         return [side for side in found if not side.itself]
 
     @cached_property
+    def _allocators(self) -> Arms:
+        return Arms(self.compared, self.comparison)
+
+    @cached_property
+    def _settings(self) -> Arms:
+        sides = self.causes.sides if self.causes else []
+        return Arms([side for side in sides if self.is_setting(side)], self.causes)
+
+    @cached_property
     def best(self) -> Side | None:
-        """The allocator to switch to for time, of those whose gain is clearly worth it."""
-        comparison = self.comparison
-        if comparison is None:
-            return None
-        return judge.pick([side for side in self.compared if not _is_little(side, comparison)], comparison)
+        """The allocator to switch to for time, or to name beside a setting."""
+        return best_beside(self._allocators, self._settings)
 
     @cached_property
     def best_setting(self) -> Side | None:
-        """The setting to change for time, of those whose gain is clearly worth it."""
-        causes = self.causes
-        if causes is None:
-            return None
-        sides = [side for side in causes.sides if self.is_setting(side) and not _is_little(side, causes)]
-        return judge.pick(sides, causes)
+        """The setting to change for time, or to name beside an allocator."""
+        return best_beside(self._settings, self._allocators)
+
+    def won(self, side: Side) -> Ratio:
+        """The time in which an arm gains; its CPU time where that gain is little or none."""
+        return best_time(side, self.trials[side.allocator][1])
 
     @cached_property
     def better(self) -> Literal["setting", "allocator", "either", ""]:
         """Kind of change that gains more, by at least what is worth a change; empty where neither gains."""
-        if self.best is None or self.best_setting is None or self.comparison is None or self.causes is None:
+        if self.best is None or self.best_setting is None or self.comparison is None:
             return "allocator" if self.best else "setting" if self.best_setting else ""
-        won = judge.gain(self.best, self.comparison)
-        rival = judge.gain(self.best_setting, self.causes)
-        assert won is not None and rival is not None  # noqa: S101, PT018 - they were picked for it
+        won, rival = self.won(self.best).ratio, self.won(self.best_setting).ratio
         worth = self.comparison.worth
-        if won.ratio.high < rival.ratio.low - worth:
+        if won.high < rival.low - worth:
             return "allocator"
-        return "setting" if rival.ratio.high < won.ratio.low - worth else "either"
+        return "setting" if rival.high < won.low - worth else "either"
 
     @cached_property
     def little(self) -> tuple[Side, Ratio] | None:
         """The arm with the most of gains that are proven and hardly worth a change; None without one."""
-        whole = [(side, held) for side, held, _ in self.priced if price.is_whole(side.allocator)]
-        settings = [(side, held) for side, held in self.trials.values() if self.is_setting(side)]
-        others = [(side, self.comparison) for side in self.compared if self.comparison]
-        found = [
+        whole = [
             (side, analyse.cpu(side))
-            for side, held in (*others, *settings, *whole)
-            if not judge.costs_heavy_memory(side) and _is_little(side, held)
+            for side, held, _ in self.priced
+            if price.is_whole(side.allocator) and hardly_pays(side, held)
         ]
+        found = [*self._allocators.little(), *self._settings.little(), *whole]
         # A malloc without costs comes last: nobody can have it.
         return min(
             found, key=lambda each: (price.is_price(each[0].allocator), each[1].ratio.value), default=None
@@ -155,7 +158,7 @@ class Facts:
         if not any(price.is_whole(side.allocator) for side, _, _ in self.priced):
             return None
         ratios = [
-            (_best_time(side, held), side)
+            (best_time(side, held), side)
             for side, held in self.trials.values()
             if analyse.trusted(side) and not side.itself
         ]
@@ -172,7 +175,7 @@ class Facts:
             (ratio, side)
             for side, comparison, standing in self.priced
             if standing is Standing.GAIN
-            and not _is_little(side, comparison)
+            and not judge.gains_little(side, comparison)
             and (ratio := judge.gain(side, comparison)) is not None
         ]
         if not won:
@@ -325,15 +328,3 @@ class Facts:
 def _those(remedy: Remedy, side: Side) -> dict[str, str]:
     """The variables of a remedy with which its arm ran: the program's own words are in them, too."""
     return {name: value for name, value in side.environment.items() if name in remedy.environment}
-
-
-def _is_little(side: Side, comparison: Comparison) -> bool:
-    """Whether CPU time is less, for certain, and it is not told if by enough."""
-    if not analyse.trusted(side) or side.rounds < comparing.FEWEST_ROUNDS:
-        return False
-    return judge.lessens(side, comparison) and judge.is_little(analyse.cpu(side), comparison.worth)
-
-
-def _best_time(side: Side, comparison: Comparison) -> Ratio:
-    """The time in which the arm gains, or its CPU time."""
-    return judge.gain(side, comparison) or analyse.cpu(side)

@@ -32,22 +32,20 @@ def took(facts: Facts, side: Side, ratio: Ratio) -> str:
 def others(facts: Facts) -> list[str]:
     """Allocators that gain beside the setting that is advised, and how much the best of them does."""
     comparison, best = facts.comparison, facts.best
-    won = judge.gain(best, comparison) if best and comparison else None
-    if comparison is None or best is None or won is None:
+    if comparison is None or best is None:
         return []
     paying = [side.allocator for side in facts.compared if side is not best and judge.pays(side, comparison)]
     more = f"; so {'does' if len(paying) == 1 else 'do'} {words.listed(paying)}" if paying else ""
     clearly = "clearly less" if facts.better == "setting" else "not clearly more or less"
-    return [f"An allocator helps as well, {clearly}: {phrases.effect(best, won)}{more}."]
+    return [f"An allocator helps as well, {clearly}: {phrases.effect(best, facts.won(best))}{more}."]
 
 
 def setting(facts: Facts) -> list[str]:
     """The setting that gains beside the allocator that is advised, and how much."""
-    side, held = facts.best_setting, facts.causes
-    won = judge.gain(side, held) if side and held else None
-    if side is None or won is None:
+    side = facts.best_setting
+    if side is None:
         return []
-    return [f"A setting helps as well, clearly less: with {named(facts, side, won)}."]
+    return [f"A setting helps as well, clearly less: with {named(facts, side, facts.won(side))}."]
 
 
 def beyond(facts: Facts, won: Ratio) -> list[str]:
