@@ -176,7 +176,8 @@ def test_the_price_of_allocation_shows_no_cause_by_itself() -> None:
 def test_proven_causes_come_first_then_open_ones() -> None:
     first = comparison_of([price("recycle", 1.0), price("bump", 1.0)])
     second = comparison_of([setting("huge pages", 0.97, 0.2), setting(CACHE, 0.5), price("placed", 0.6)])
-    suspicions = [of(cause) for cause in ("many allocations", "disk", "page faults", "tcache overflow")]
+    suspicions = [of(cause) for cause in ("many allocations", "disk", "tcache overflow")]
+    suspicions.append(of("page faults", 0.15))
     held = judged(suspicions, trials_of([first, None, second]), {})
     assert [(each.cause, each.status) for each in held] == [
         ("tcache overflow", "proven"),
@@ -244,6 +245,24 @@ def test_what_placement_may_explain_proves_no_other_cause(half: float, status: s
     held = comparison_of([setting("huge pages", 0.9), price("recycle", 0.85), price("placed", 1.0, half)])
     named = {each.cause: each.status for each in judged([faults, many], trials_of([held]), {})}
     assert named == {"page faults": status, "many allocations": status}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "own", "said"), [(0.67, 0.05, False), (0.67, 0.7, True), (0.1, 0.05, True)]
+)
+def test_what_the_kernel_takes_for_fresh_memory_proves_no_other_cause(
+    kernel: float, own: float, said: bool
+) -> None:
+    """glibc trims the arena of a thread: *placement* and *many allocations* were said of its page faults."""
+    faults, many = of("page faults", kernel), of("many allocations", own)
+    moved = comparison_of([price("placed", 0.36)])
+    proven = {each.cause for each in judged([faults], trials_of([moved]), {}) if each.status == "proven"}
+    assert proven == ({"placement"} if kernel < 0.3 else set())
+    cheap = comparison_of([price("recycle", 0.22)])
+    proven = {
+        each.cause for each in judged([faults, many], trials_of([cheap]), {}) if each.status == "proven"
+    }
+    assert proven == ({"many allocations"} if said else set())
 
 
 def test_one_trial_proves_page_faults_and_no_small_pages_besides() -> None:

@@ -22,7 +22,7 @@ class Arms:
         return judge.pick([side for side in self.sides if not judge.gains_little(side, held)], held)
 
     def little(self) -> list[tuple[Side, Ratio]]:
-        """Those whose gain may or may not be worth a change, with what they gain."""
+        """Arms whose gain may or may not be worth a change, with what they gain."""
         return [
             (side, analyse.cpu(side))
             for side in self.sides

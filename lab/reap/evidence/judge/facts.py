@@ -14,7 +14,8 @@ from reap.evidence.analyse.suspicions.records import NO_TIME, OF_MEMORY, Remedy,
 from reap.evidence.judge import commands
 from reap.evidence.judge import thresholds as at
 from reap.evidence.judge.arms import Arms, best_beside, best_time, hardly_pays
-from reap.evidence.judge.findings import Trials, judged, trials_of
+from reap.evidence.judge.explained import Trials
+from reap.evidence.judge.findings import judged, trials_of
 from reap.evidence.judge.records import Bound, Finding
 from reap.evidence.records import Wall
 from reap.experiment.records import Comparison, Ratio, Side

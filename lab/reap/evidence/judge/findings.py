@@ -1,6 +1,7 @@
 """Causes held against their trials: proven, refuted, inconclusive or not tried. Pure functions."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -8,9 +9,20 @@ from reap.base import units
 from reap.compare import judge, phrases
 from reap.compare.judge import Standing
 from reap.evidence.analyse.suspicions.records import OF_MEMORY, Cause, Remedy, Suspicion
-from reap.evidence.analyse.suspicions.remedies import HUGE_PAGES, LARGER_CACHE
+from reap.evidence.analyse.suspicions.remedies import LARGER_CACHE
 from reap.evidence.analyse.suspicions.thresholds import CAUSE_WORTH
 from reap.evidence.judge import thresholds as at
+from reap.evidence.judge.explained import (
+    MORE,
+    PLACED,
+    Trials,
+    by_another,
+    by_kernel,
+    by_placement,
+    gain,
+    kernels_part,
+    ratio_of,
+)
 from reap.evidence.judge.records import Finding, Status
 from reap.evidence.judge.untrusted import why_not
 from reap.experiment import statistics
@@ -39,7 +51,6 @@ WORDS: dict[Cause, str] = {
 }
 
 _CACHE = f"{price.PREFIX}cache"
-_PLACED = f"{price.PREFIX}placed"
 
 _SHOWN: dict[str, Cause] = {"placed": "placement", "cache": "tcache overflow"}
 """What a preload shows that gains although nothing made one suspect it; an arena for each thread is tried
@@ -58,13 +69,6 @@ _SHOWN_WORTH = 0.10
 """The least gain from which on a preload names a cause that the evidence does not point to: each also differs
 a little from glibc in what it costs."""
 
-_MOVES: frozenset[Cause] = frozenset({"tcache overflow", "large blocks", "many allocations"})
-"""Causes whose preloads place blocks elsewhere, too."""
-
-_MORE = 0.05
-"""How much more than a change of placement alone they must gain, of all time and beyond both intervals, to
-prove their cause."""
-
 _BY_CACHE: frozenset[Cause] = frozenset(
     {"tcache overflow", "large blocks", "page faults", "brk thrash", "mmap thrash"}
 )
@@ -72,8 +76,14 @@ _BY_CACHE: frozenset[Cause] = frozenset(
 
 _ORDER: tuple[Status, ...] = ("proven", "inconclusive", "not tried", "minor", "refuted")
 
-Trials = Mapping[str, tuple[Side, Comparison]]
-"""Every arm that ran, by its name, with the comparison that it is a side of."""
+
+@dataclass(frozen=True)
+class _Known:
+    """Facts about a program beside its trials."""
+
+    above_cache: float
+    kernel: float
+    """The part of its time that the kernel takes for fresh memory."""
 
 
 def trials_of(comparisons: Sequence[Comparison | None]) -> Trials:
@@ -97,25 +107,15 @@ def judged(
     """
     suspicions = [_by_size(each, ran, above_cache) for each in suspicions]
     heavy = {each.cause for each in suspicions if each.weight >= CAUSE_WORTH}
-    every = [_finding(each, ran, missing, remedies, above_cache) for each in suspicions]
+    known = _Known(above_cache, kernels_part(suspicions))
+    every = [_finding(each, ran, missing, remedies, known) for each in suspicions]
     # What was tried for a small share, or for none, is worth a word only where it gained.
     faults = next(
         (each.trial for each in every if each.cause == "page faults" and each.status == "proven"), ""
     )
     found = [each for each in every if each.cause in heavy or _is_news(each, heavy, faults)]
-    found += _shown({each.cause for each in every}, ran, above_cache)
+    found += _shown({each.cause for each in every}, ran, known)
     return sorted(found, key=lambda each: (_ORDER.index(each.status), _least(each), -each.weight))
-
-
-def gain(side: Side, comparison: Comparison, *, memory: bool = False) -> Ratio | None:
-    """Gain of an arm: proven, beyond noise and worth it; None where it has none."""
-    return judge.leaves_less(side, comparison) if memory else judge.gain(side, comparison)
-
-
-def _may_gain(side: Side, comparison: Comparison) -> Ratio | None:
-    """Gain of an arm, proven or not decided; None where it has none, or its figures cannot be trusted."""
-    open_ = judge.standing(side, comparison) is Standing.INCONCLUSIVE
-    return gain(side, comparison) or (_ratio(side, memory=False) if open_ else None)
 
 
 def _least(finding: Finding) -> float:
@@ -147,31 +147,6 @@ def _by_size(suspicion: Suspicion, ran: Trials, above_cache: float) -> Suspicion
     return msgspec.structs.replace(suspicion, cause="large blocks" if large else "many allocations")
 
 
-def _is_placement(cause: Cause, ratio: Ratio, ran: Trials) -> bool:
-    """Whether an arm that also moves blocks gains no more for certain than the one that only moves them."""
-    placed = ran.get(_PLACED)
-    won = _may_gain(*placed) if placed and cause in _MOVES else None
-    if placed is None or won is None:
-        return False
-    if cause == "many allocations" and gain(
-        *placed
-    ):  # what they take is told beside placement, or not at all
-        return True
-    return ratio.ratio.value >= won.ratio.value - _MORE or ratio.ratio.high >= won.ratio.low
-
-
-def _is_beyond(suspicion: Suspicion, arm: str, ratio: Ratio, ran: Trials) -> bool:
-    """Whether huge pages may gain by what they spare besides page faults: misses of the TLB.
-
-    They do so where they gain more than page faults take, and where it matters, or may, where blocks lie.
-    """
-    if suspicion.cause != "page faults" or arm != HUGE_PAGES:
-        return False
-    placed = ran.get(_PLACED)
-    moved = placed is not None and _may_gain(*placed) is not None
-    return moved or 1 - ratio.ratio.value > suspicion.weight + _MORE
-
-
 def _beside_placement(suspicion: Suspicion, ran: Trials) -> Finding | None:
     """Cost of malloc and free where the placement of blocks matters, too; None where either gains nothing.
 
@@ -179,7 +154,7 @@ def _beside_placement(suspicion: Suspicion, ran: Trials) -> Finding | None:
     cost of these. The two ran in rounds of their own, so that both intervals widen the one of their ratio.
     glibc's blocks are colder beside the others: more than malloc takes by samples proves nothing.
     """
-    placed, free = ran.get(_PLACED), ran.get(f"{price.PREFIX}{price.FIRST}")
+    placed, free = ran.get(PLACED), ran.get(f"{price.PREFIX}{price.FIRST}")
     if suspicion.cause != "many allocations" or placed is None or free is None:
         return None
     packed, least = gain(*placed), gain(*free)
@@ -190,45 +165,41 @@ def _beside_placement(suspicion: Suspicion, ran: Trials) -> Finding | None:
         least, baseline=packed.value, value=packed.value * ratio.value, ratio=ratio, pairs=[]
     )
     more = packed.ratio.value - least.ratio.value
-    if ratio.high >= 1 or not _MORE <= more <= suspicion.weight + _MORE:
+    if ratio.high >= 1 or not MORE <= more <= suspicion.weight + MORE:
         return None
-    than = f"than with {preloaded(_PLACED)}, which places them alike"
+    than = f"than with {preloaded(PLACED)}, which places them alike"
     sentence = (
         f"Proven: {WORDS[suspicion.cause]}. {_capital(_with(free[0]))} it takes {_amount(between)} {than}."
     )
     return _said(suspicion, "proven", free[0], between, sentence)
 
 
-def _is_explained(suspicion: Suspicion, ratio: Ratio, side: Side, ran: Trials) -> bool:
-    """Whether another cause explains what an arm gains."""
-    return _is_placement(suspicion.cause, ratio, ran) or _is_beyond(suspicion, side.allocator, ratio, ran)
-
-
 def _finding(
-    suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], remedies: str, above_cache: float
+    suspicion: Suspicion, ran: Trials, missing: Mapping[str, str], remedies: str, known: _Known
 ) -> Finding:
     memory = suspicion.cause in OF_MEMORY
     tried = [ran[name] for name in suspicion.arms if name in ran]
     standings = [(_standing(side, held, memory=memory), side, held) for side, held in tried]
-    known = [each for each in standings if each[0] is not Standing.UNTRUSTED]
+    trusted = [each for each in standings if each[0] is not Standing.UNTRUSTED]
     won = [
         (ratio, side)
-        for standing, side, held in known
+        for standing, side, held in trusted
         if standing is Standing.GAIN and (ratio := gain(side, held, memory=memory)) is not None
     ]
     weight, command = suspicion.weight, remedies if memory and suspicion.arms else ""
     if beside := _beside_placement(suspicion, ran):
         return beside
     if won:
-        mixed = suspicion.cause == "tcache overflow" and above_cache >= at.SOME_LARGE
+        mixed = suspicion.cause == "tcache overflow" and known.above_cache >= at.SOME_LARGE
         proving = [
             (ratio, side)
             for ratio, side in won
-            if not _is_explained(suspicion, ratio, side, ran) and not (mixed and side.allocator == _CACHE)
+            if not by_another(suspicion, ratio, side.allocator, ran, known.kernel)
+            and not (mixed and side.allocator == _CACHE)
         ]
         ratio, side = min(proving or won, key=lambda each: each[0].ratio.value)
         return _said(suspicion, "proven" if proving else "inconclusive", side, ratio)
-    if not known:
+    if not trusted:
         return Finding(
             cause=suspicion.cause,
             status="not tried",
@@ -240,12 +211,13 @@ def _finding(
             by_hand=_by_hand(suspicion),
         )
     side, held = min(
-        ((side, held) for _, side, held in known), key=lambda each: _ratio(each[0], memory=memory).ratio.value
+        ((side, held) for _, side, held in trusted),
+        key=lambda each: ratio_of(each[0], memory=memory).ratio.value,
     )
     status: Status = "inconclusive"
-    if all(each[0] is Standing.NONE for each in known):
+    if all(each[0] is Standing.NONE for each in trusted):
         status = "minor" if not memory and judge.lessens(side, held) else "refuted"
-    return _said(suspicion, status, side, _ratio(side, memory=memory))
+    return _said(suspicion, status, side, ratio_of(side, memory=memory))
 
 
 def _said(
@@ -315,34 +287,28 @@ def _standing(side: Side, comparison: Comparison, *, memory: bool) -> Standing:
     return (judge.standing_in_memory if memory else judge.standing)(side, comparison)
 
 
-def _ratio(side: Side, *, memory: bool) -> Ratio:
-    if memory:
-        return next(side.ratios[metric] for metric in judge.RESIDENT if metric in side.ratios)
-    times = [side.ratios[name] for name in ("cpu_per_request", "cpu", "wall") if name in side.ratios]
-    return times[0]
-
-
-def _shown(suspected: set[Cause], ran: Trials, above_cache: float) -> list[Finding]:
+def _shown(suspected: set[Cause], ran: Trials, known: _Known) -> list[Finding]:
     """Causes that a preload proves though the evidence does not point to them."""
     found = []
     for name, cause in _SHOWN.items():
-        known = ran.get(f"{price.PREFIX}{name}")
+        tried = ran.get(f"{price.PREFIX}{name}")
         # A cache that never overflows keeps memory, too, which the kernel's part explains; and where malloc's
         # fast path takes the time, its own is only a cheaper one.
         told = _BY_CACHE | {"many allocations"} if name == "cache" else {cause}
-        if known is None or told & suspected:
+        if tried is None or told & suspected:
             continue
-        side, comparison = known
+        side, comparison = tried
         ratio = gain(side, comparison)
         if judge.standing(side, comparison) is not Standing.GAIN or ratio is None:
             continue
-        if ratio.ratio.value > 1 - _SHOWN_WORTH or _is_placement(cause, ratio, ran):
+        if ratio.ratio.value > 1 - _SHOWN_WORTH or by_placement(cause, ratio, ran):
             continue
         named = cause
-        if name == "cache" and above_cache >= at.SOME_LARGE:
-            if above_cache < at.MOSTLY_LARGE:  # too many blocks or too large ones: nothing tells
+        if name == "cache" and known.above_cache >= at.SOME_LARGE:
+            if known.above_cache < at.MOSTLY_LARGE:  # too many blocks or too large ones: nothing tells
                 continue
             named = "large blocks"
         shown = Suspicion(cause=named, weight=1 - ratio.ratio.value, statements=[])
-        found.append(_said(shown, "proven", side, ratio))
+        if not by_kernel(shown, ratio, side.allocator, known.kernel):
+            found.append(_said(shown, "proven", side, ratio))
     return found
