@@ -274,11 +274,57 @@ static void brief(double scale) {
     printf("%lu %lu\n", sum, state);
 }
 
+// A table of 4 MB that calloc clears for each request, which uses few of its pages: glibc clears a block of
+// its heap, and none that it maps. Cured, what was used is cleared.
+static void tables(double scale) {
+    enum { ENTRIES = MB, USED = 200 };
+    uint64_t state = 1, sum = 0;
+    unsigned *kept = calloc(ENTRIES, sizeof *kept);
+    for (long turn = (long)(4000 * scale); turn > 0; turn--) {
+        unsigned *table = cured ? kept : calloc(ENTRIES, sizeof *table), *used[USED];
+        for (int at = 0; at < USED; at++) {
+            used[at] = table + next_number(&state) % (16 * KB);
+            sum += ++*used[at];
+        }
+        for (int at = 0; cured && at < USED; at++) *used[at] = 0;
+        if (!cured) free(table);
+    }
+    free(kept);
+    printf("%lu\n", sum);
+}
+
+// Buffers of a request that a thread frees from the last to the first: the end of its arena is returned to
+// the kernel each time, and its pages are fresh again. Cured, the buffers are kept.
+enum { PARTS = 24, PART = 60000 };
+
+static void *requests_of_a_thread(void *turns) {
+    char *part[PARTS] = {0};
+    uint64_t sum = 0;
+    for (long turn = *(long *)turns; turn > 0; turn--) {
+        for (int at = 0; at < PARTS; at++) {
+            if (!cured || part[at] == NULL) part[at] = malloc(PART);
+            memset(part[at], (int)turn, PART);
+            sum += (uint64_t)part[at][100 * at];
+        }
+        for (int at = PARTS - 1; !cured && at >= 0; at--) free(part[at]);
+    }
+    return (void *)sum;
+}
+
+static void trimmed(double scale) {
+    long turns = (long)(2500 * scale);
+    void *result = NULL;
+    pthread_t thread;
+    pthread_create(&thread, NULL, requests_of_a_thread, &turns);
+    pthread_join(thread, &result);
+    printf("%lu\n", (uint64_t)result);
+}
+
 int main(int count, char **words) {
     static const struct mode modes[] = {
-        {"batches", batches}, {"rows", rows},           {"vectors", vectors},
-        {"handoff", handoff}, {"append", append},       {"enlarge", enlarge},
-        {"cold", cold},       {"oversized", oversized}, {"brief", brief},
+        {"batches", batches}, {"rows", rows},       {"vectors", vectors}, {"handoff", handoff},
+        {"append", append},   {"enlarge", enlarge}, {"cold", cold},       {"oversized", oversized},
+        {"brief", brief},     {"tables", tables},   {"trimmed", trimmed},
     };
     return run_mode(modes, sizeof modes / sizeof *modes, count, words);
 }

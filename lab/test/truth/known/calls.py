@@ -113,4 +113,29 @@ CASES = (
             never=("tcache overflow", "a lock of its own", "kernel input and output", "growing memory"),
         ),
     ),
+    Known(
+        "calls.c",
+        "tables",
+        "a table of 4 MB that calloc clears for each request, which uses few of its pages",
+        Truth(
+            gain=True,
+            # A block that is mapped for itself is clear: -71 % with an mmap threshold of 128 KiB.
+            conclusions=("switch the allocator", "change a setting"),
+            causes=("clearing and copying",),
+            never=("tcache overflow", "placement", *_ELSEWHERE),
+        ),
+        report="gperftools/gperftools#22",
+    ),
+    Known(
+        "calls.c",
+        "trimmed",
+        "a thread that frees the buffers of each request, so that the end of its arena is returned each time",
+        Truth(
+            gain=True,
+            conclusions=("switch the allocator", "change a setting"),
+            causes=("page faults", "brk thrash", "mmap thrash"),
+            # A preload that only moves blocks keeps memory, too, and gains 64 %.
+            never=("placement", "many allocations", "tcache overflow", *_ELSEWHERE),
+        ),
+    ),
 )
