@@ -12,12 +12,20 @@ namespace reap::older {
 // For tests: whether this system seems to lack all that is newer.
 extern bool hides_newer;
 
-// Calls `look` with the first module of the loader's list, whose lock is held meanwhile.
+// Whether this is the child of a fork, in which the loader's lock may be taken for ever: by a thread of the
+// parent.
+extern bool is_copy;
+
+// Calls `look` with the first module of the loader's list, whose lock is held meanwhile, but in such a child.
 void with_modules(void (*look)(const link_map *first, void *passed), void *passed) noexcept;
 
 // The first definition in the order of the loader's list, or null. Reads the modules' own tables, at about
 // 0.1 us each, and allocates nothing.
 const void *find_newer(const char *name) noexcept;
+
+// A library is about to be opened or closed, by this thread. The child of a fork finds modules by what they
+// were when it was made, since the loader's lock may be taken there for ever; from now on as they are.
+void before_modules_change() noexcept;
 
 enum class Library { Libc, Later }; // Later: of a library that the program may load while it runs
 

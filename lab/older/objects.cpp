@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "newer.h"
+#include "single_threaded.h"
 
 namespace reap::older {
 namespace {
@@ -31,56 +34,118 @@ struct Wanted {
     dl_find_object *object;
 };
 
-int contains(dl_phdr_info *module, size_t, void *passed) noexcept {
-    const auto &wanted = *static_cast<const Wanted *>(passed);
-    bool inside = false;
+// False where the module does not have `address`; 0 is an address of any.
+bool describe(const dl_phdr_info &module, uintptr_t address, dl_find_object &object) noexcept {
+    bool inside = address == 0;
     uintptr_t begin = UINTPTR_MAX;
     uintptr_t end = 0;
     uintptr_t eh_frame = 0;
     uintptr_t dynamic = 0;
-    for (int i = 0; i < module->dlpi_phnum; ++i) {
-        const ElfW(Phdr) &part = module->dlpi_phdr[i];
-        const uintptr_t at = module->dlpi_addr + part.p_vaddr;
+    for (int i = 0; i < module.dlpi_phnum; ++i) {
+        const ElfW(Phdr) &part = module.dlpi_phdr[i];
+        const uintptr_t at = module.dlpi_addr + part.p_vaddr;
         if (part.p_type == PT_GNU_EH_FRAME) eh_frame = at;
         if (part.p_type == PT_DYNAMIC) dynamic = at;
         if (part.p_type != PT_LOAD) continue;
-        if (wanted.address - at < part.p_memsz) inside = true;
+        if (address - at < part.p_memsz) inside = true;
         begin = std::min(begin, at);
         end = std::max(end, at + part.p_memsz);
     }
-    if (!inside) return 0;
+    if (!inside) return false;
     Entry entry{dynamic, nullptr};
     with_modules(find_entry, &entry);
     const auto page = static_cast<uintptr_t>(getpagesize());
-    *wanted.object = {};
-    wanted.object->dlfo_map_start = reinterpret_cast<void *>(begin & ~(page - 1));
-    wanted.object->dlfo_map_end = reinterpret_cast<void *>(end);
-    wanted.object->dlfo_link_map = const_cast<link_map *>(entry.found);
-    wanted.object->dlfo_eh_frame = reinterpret_cast<void *>(eh_frame);
-    return 1;
+    object = {};
+    object.dlfo_map_start = reinterpret_cast<void *>(begin & ~(page - 1));
+    object.dlfo_map_end = reinterpret_cast<void *>(end);
+    object.dlfo_link_map = const_cast<link_map *>(entry.found);
+    object.dlfo_eh_frame = reinterpret_cast<void *>(eh_frame);
+    return true;
+}
+
+int contains(dl_phdr_info *module, size_t, void *passed) noexcept {
+    const auto &wanted = *static_cast<const Wanted *>(passed);
+    return describe(*module, wanted.address, *wanted.object) ? 1 : 0;
+}
+
+// The modules as they were when a thread forked: its child has no other thread, and finds the loader's lock
+// taken for ever if another had it at that moment.
+class AtFork {
+  public:
+    void prepare() noexcept {
+        if (newer_find_object.get() != nullptr || *single_threaded != 0) return;
+        while (__atomic_exchange_n(&forking_, true, __ATOMIC_ACQUIRE)) sched_yield();
+        if (is_copy) return; // they are known, and the lock may be taken
+        count_ = 0;
+        dl_iterate_phdr(
+            [](dl_phdr_info *module, size_t, void *passed) noexcept {
+                auto &self = *static_cast<AtFork *>(passed);
+                if (describe(*module, 0, self.objects_[self.count_])) ++self.count_;
+                return self.count_ == kMost ? 1 : 0;
+            },
+            this);
+    }
+    void in_parent() noexcept { __atomic_store_n(&forking_, false, __ATOMIC_RELEASE); }
+    void in_child() noexcept {
+        is_copy = is_copy || (forking_ && count_ > 0);
+        forking_ = false;
+    }
+    [[nodiscard]] bool find(uintptr_t address, dl_find_object &object) const noexcept {
+        for (size_t i = 0; i < count_; ++i) {
+            const auto begin = reinterpret_cast<uintptr_t>(objects_[i].dlfo_map_start);
+            const auto end = reinterpret_cast<uintptr_t>(objects_[i].dlfo_map_end);
+            if (address - begin >= end - begin) continue;
+            object = objects_[i];
+            return true;
+        }
+        return false;
+    }
+
+  private:
+    static constexpr size_t kMost = 1024;
+    bool forking_ = false; // (atomic)
+    size_t count_ = 0;
+    dl_find_object objects_[kMost]{};
+};
+
+constinit AtFork at_fork;
+
+// Before the other constructors of the object: its handlers in a child are the first.
+[[gnu::constructor(101)]] void prepare_for_forks() {
+    pthread_atfork([] { at_fork.prepare(); }, [] { at_fork.in_parent(); }, [] { at_fork.in_child(); });
+}
+
+bool find_object(const void *address, dl_find_object &object) noexcept {
+    const auto at = reinterpret_cast<uintptr_t>(address);
+    if (is_copy) return at_fork.find(at, object);
+    Wanted wanted{at, &object};
+    return dl_iterate_phdr(contains, &wanted) == 1;
 }
 
 } // namespace
+
+void before_modules_change() noexcept { is_copy = false; }
+
 } // namespace reap::older
 
 using namespace reap::older;
 
 extern "C" {
 
-// Takes the loader's lock, unlike glibc's.
+// Takes the loader's lock, unlike glibc's, but in the child of a fork.
 [[gnu::weak]] int _dl_find_object(void *address, dl_find_object *result) noexcept {
     if (auto *const newer = newer_find_object.get()) return newer(address, result);
-    Wanted wanted{reinterpret_cast<uintptr_t>(address), result};
-    const bool found = dl_iterate_phdr(contains, &wanted) == 1;
-    return found && result->dlfo_link_map != nullptr && result->dlfo_eh_frame != nullptr ? 0 : -1;
+    return find_object(address, *result) && result->dlfo_link_map != nullptr &&
+                   result->dlfo_eh_frame != nullptr
+               ? 0
+               : -1;
 }
 
 // Names no symbol.
 [[gnu::weak]] int dladdr1(const void *address, Dl_info *info, void **extra, int flags) noexcept {
     if (auto *const newer = newer_dladdr1.get()) return newer(address, info, extra, flags);
     dl_find_object object{};
-    Wanted wanted{reinterpret_cast<uintptr_t>(address), &object};
-    if (dl_iterate_phdr(contains, &wanted) == 0 || object.dlfo_link_map == nullptr) return 0;
+    if (!find_object(address, object) || object.dlfo_link_map == nullptr) return 0;
     *info = {};
     info->dli_fname = object.dlfo_link_map->l_name;
     info->dli_fbase = object.dlfo_map_start;

@@ -1,7 +1,12 @@
+#include <atomic>
 #include <cmath>
+#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 #include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 #include <unwind.h>
 
 #include "sides.h"
@@ -72,6 +77,62 @@ TEST(Newer, AFunctionThatIsChosenByProcessorIsTheChosenOne) {
 TEST(Newer, TheDefaultVersionIsFound) {
     EXPECT_EQ(find_newer("pthread_cond_wait"), dlsym(RTLD_DEFAULT, "pthread_cond_wait"));
     EXPECT_EQ(find_newer("timer_create"), dlsym(RTLD_DEFAULT, "timer_create"));
+}
+
+// A thread that looks at the modules again and again holds the loader's lock nearly always.
+TEST_P(Objects, AChildOfAForkDoesNotWaitForTheLoadersLock) {
+    std::atomic<bool> ended{false};
+    std::thread holder([&ended] {
+        while (!ended) {
+            dl_iterate_phdr([](dl_phdr_info *, size_t, void *) { return ::usleep(1000), 1; }, nullptr);
+            ::usleep(100);
+        }
+    });
+    void *const address = code_of("malloc");
+    for (int i = 0; i < 40; ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(20);
+            dl_find_object found{};
+            const bool is_found = _dl_find_object(address, &found) == 0;
+            const bool in_libc = is_found && std::strstr(found.dlfo_link_map->l_name, "libc.so.6") != nullptr;
+            int local = 0;
+            ::_exit(in_libc && _dl_find_object(&local, &found) != 0 ? 0 : 1);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+        ASSERT_EQ(WEXITSTATUS(status), 0);
+    }
+    ended = true;
+    holder.join();
+}
+
+// The loader's lock is free again there: whoever opens one takes it.
+TEST_P(Objects, AChildOfAForkFindsLibrariesThatItOpens) {
+    std::atomic<bool> ended{false};
+    std::thread other([&ended] {
+        while (!ended) ::usleep(1000);
+    });
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(20);
+        hides_newer = false;
+        const auto open = reinterpret_cast<void *(*)(const char *, int)>(code_of("dlopen"));
+        const auto find = reinterpret_cast<void *(*)(void *, const char *)>(code_of("dlsym"));
+        hides_newer = GetParam();
+        before_modules_change();
+        void *const opened = open("libresolv.so.2", RTLD_NOW);
+        void *const code = opened != nullptr ? find(opened, "__b64_ntop") : nullptr;
+        dl_find_object found{};
+        ::_exit(code != nullptr && _dl_find_object(code, &found) == 0 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ended = true;
+    other.join();
+    ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 // libgcc's unwinder looks for tables by _dl_find_object.

@@ -11,6 +11,7 @@
 #include <sys/single_threaded.h>
 
 #ifdef REAP_OLDER
+#include "newer.h"
 #include "single_threaded.h"
 #endif
 
@@ -138,6 +139,13 @@ inline bool is_single_threaded() noexcept {
     return *older::single_threaded != 0;
 #else
     return __libc_single_threaded != 0;
+#endif
+}
+
+// A library is about to be opened or closed, by this thread.
+inline void before_modules_change() noexcept {
+#ifdef REAP_OLDER
+    older::before_modules_change();
 #endif
 }
 

@@ -134,7 +134,10 @@ class Image {
     }
 
     // Called around dlclose: frames of a library that is being unloaded must not be remembered.
-    void before_unload() noexcept { unwinder_.before_unload(); }
+    void before_unload() noexcept {
+        before_modules_change();
+        unwinder_.before_unload();
+    }
     void after_unload() noexcept { unwinder_.after_unload(); }
 
     // The library `file` (null: it is not known) is about to be opened: notices others that were closed past

@@ -86,16 +86,21 @@ void Image::lend(const char *path, const char *name, size_t length) noexcept {
     lend_file(socket_, path, name, length);
 }
 
+// Before glibc 2.35 the loader's lock is taken to find a module, and who has it may define one: it is not
+// taken under ours.
 void Image::forget_closed_modules() noexcept {
     if (state_ != State::Running) return;
-    const LockGuard guard(definitions_lock_);
-    for (uint32_t i = 0; i < module_count_; ++i) {
+    const uint32_t known = __atomic_load_n(&module_count_, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < known; ++i) {
         Module &module = modules_[i];
-        if (module.end == 0) continue;
+        const uint64_t start = __atomic_load_n(&module.start, __ATOMIC_ACQUIRE);
+        if (start == 0) continue;
         dl_find_object found{};
-        const bool there = _dl_find_object(reinterpret_cast<void *>(module.start), &found) == 0 &&
+        const bool there = _dl_find_object(reinterpret_cast<void *>(start), &found) == 0 &&
                            found.dlfo_link_map == module.link_map;
         if (there) continue;
+        const LockGuard guard(definitions_lock_);
+        if (module.end == 0) continue; // another thread was first
         stacks_.invalidate(module.start, module.end);
         __atomic_store_n(&module.end, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&module.start, 0, __ATOMIC_RELEASE);
@@ -105,6 +110,7 @@ void Image::forget_closed_modules() noexcept {
 void Image::before_load(const char *file) noexcept {
     if (state_ != State::Running) return;
     trace_.note_load();
+    before_modules_change();
     // Most programs close the descriptor of such a file once the library is loaded.
     if (file != nullptr && (begins_with(file, "/proc/") || begins_with(file, "/dev/fd/")))
         lend(file, file, strnlen(file, kMaxPath));
