@@ -273,6 +273,11 @@ std::vector<AllocatorFunction> Target::functions(std::string &provider, LinkedFi
         function.callers = callers_of(function, found, codes, spot.skipped);
         function.offset += spot.skipped;
         function.emulated = spot.emulated;
+        function.around = around_probe(codes.entry(function).subspan(spot.skipped), spot.emulated);
+        for (AddressRange &range : function.around) {
+            range.begin += function.begin + spot.skipped;
+            range.end += function.begin + spot.skipped;
+        }
     }
     const bool allocates = std::any_of(
         found.begin(), found.end(), [](const AllocatorFunction &each) { return !format::frees(each.call); });

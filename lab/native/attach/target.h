@@ -40,6 +40,7 @@ struct AllocatorFunction {
     uint64_t begin = 0;     // in the process
     uint64_t end = 0;
     bool emulated = false;             // the kernel emulates that instruction: the probe costs less
+    std::vector<AddressRange> around;  // see around_probe; in the process
     std::vector<AddressRange> callers; // others of them that call it; see ProbeKind
 };
 

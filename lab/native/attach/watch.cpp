@@ -17,6 +17,8 @@
 #include "attach/budget.h"
 #include "attach/clock.h"
 #include "attach/failure.h"
+#include "attach/own_share.h"
+#include "attach/probe/own_time.h"
 #include "attach/probe/probes.h"
 #include "attach/process/waiting.h"
 #include "attach/python/stacks.h"
@@ -32,7 +34,7 @@ constexpr double kPoll = 0.002;       // seconds
 constexpr double kFlush = 0.2;        // seconds; who reads meanwhile looks about once a second
 constexpr double kShortest = 0.01;    // a window, in seconds
 constexpr double kLongest = 0.2;      // and at most
-constexpr double kLeastOwn = 0.1;     // of the CPU time in a window is taken for the process's own
+constexpr double kNeverSleeps = 0.9;  // of a window a process runs, or waits for a core
 constexpr double kSamples = 500;      // a second
 constexpr double kMostSamples = 1000; // in a window
 constexpr double kFirstChance = 1.0 / 16;
@@ -55,7 +57,7 @@ class Watch::Windows {
         : process_(process), linked_(linked), recorder_(std::move(recorder)), alive_(open_process(process)),
           target_(process), functions_(target_.functions(provider_, linked)), unwinder_(process), cost_(cost),
           python_(target_, python), probes_(process, places_.of(functions_), python_.places()),
-          waiting_(process) {
+          own_time_(process, around(functions_)), waiting_(process) {
         if (clock_getcpuclockid(process, &cpu_clock_) != 0) throw AttachFailure("process", ESRCH);
         unwinder_.map(target_.files());
         if (!probes_.reads_python()) python_.refuse(REAP_UNKNOWN_KERNEL);
@@ -82,8 +84,9 @@ class Watch::Windows {
         while (!stopped()) {
             watch();
             const Reading end = reading();
-            end_window(end);
-            if (budget_.settle(process_time()) >= 0) { // go on without a gap
+            const ProcessTime now = process_time();
+            end_window(end, now.waited);
+            if (budget_.settle(now) >= 0) { // go on without a gap
                 read_window();
                 settle_window(end);
                 begin_window(end);
@@ -138,18 +141,28 @@ class Watch::Windows {
         std::map<std::string, std::unique_ptr<Descriptor>> files_;
     };
 
+    // Where user code stands while a probe takes its time.
+    static std::vector<AddressRange> around(const std::vector<AllocatorFunction> &functions) {
+        std::vector<AddressRange> found;
+        for (const AllocatorFunction &each : functions)
+            found.insert(found.end(), each.around.begin(), each.around.end());
+        return found;
+    }
+
     struct Reading {
         double time = 0;
         double cpu = 0;
         double spent = 0;
         std::vector<uint64_t> calls;
+        OwnTime::Count sampled;
     };
 
     struct Window {
         Reading begin;
-        double seconds = 0;  // how long calls were counted
-        double own_cpu = 0;  // what it used for itself within the window, ...
-        bool slowed = false; // ... which is a guess: probes took nearly all
+        double seconds = 0; // how long calls were counted
+        double own_cpu = 0; // what it used for itself within the window
+        double waited = 0;  // of its threads for a core, before the window and then within it
+        bool sleeps = false;
         std::vector<uint64_t> calls;
         uint64_t allocations = 0;
         std::vector<std::pair<size_t, SampledCall>> samples; // by function
@@ -204,7 +217,7 @@ class Watch::Windows {
     Reading reading() {
         Reading out;
         for (int tries = 0; tries < 20; ++tries) {
-            out = {monotonic_seconds(), cpu(), spent(), {}};
+            out = {monotonic_seconds(), cpu(), spent(), {}, own_time_.counted()};
             for (size_t i = 0; i < functions_.size(); ++i) out.calls.push_back(probes_.calls(i));
             if (monotonic_seconds() - out.time < kMoment) break;
         }
@@ -227,14 +240,17 @@ class Watch::Windows {
     ProcessTime process_time() {
         ProcessTime out{monotonic_seconds(), cpu(), spent(), waiting_.seconds()};
         if (out.waited < 0) out.waited = out.wall - out.cpu; // not known: take it that it never sleeps
+        waited_ = out.waited;
         return out;
     }
 
     void begin_window(const Reading &begin) {
         window_.begin = begin;
+        window_.waited = waited_;
         window_.samples.clear();
         window_.drawn.assign(functions_.size(), 0.0);
         stand_ins_.resize(functions_.size());
+        own_time_.count(true);
     }
 
     void watch() {
@@ -258,13 +274,16 @@ class Watch::Windows {
         for (size_t at = before; at < drained_.size(); ++at) python_.see(drained_[at]);
     }
 
-    void end_window(const Reading &end) {
+    void end_window(const Reading &end, double waited) {
+        own_time_.count(false);
         last_end_ = end;
         window_.seconds = end.time - window_.begin.time;
         window_.calls.assign(functions_.size(), 0);
         window_.allocations = 0;
+        uint64_t calls = 0;
         for (size_t i = 0; i < functions_.size(); ++i) {
             window_.calls[i] = end.calls[i] - window_.begin.calls[i];
+            calls += window_.calls[i];
             if (!format::frees(functions_[i].call)) window_.allocations += window_.calls[i];
         }
         auto &seen = recording_->summary();
@@ -272,10 +291,12 @@ class Watch::Windows {
         seen.window_ns += nanoseconds(end.time) - nanoseconds(window_.begin.time);
         seen.window_cpu_ns += nanoseconds(end.cpu) - nanoseconds(window_.begin.cpu);
         const double used = end.cpu - window_.begin.cpu;
-        const double own = used - (end.spent - window_.begin.spent);
-        window_.slowed = own < used * kLeastOwn;
-        window_.own_cpu = std::max(own, used * kLeastOwn);
-        seen.slowed += window_.slowed ? 1 : 0;
+        const OwnShare::Own own = own_share_.add(
+            {used, end.spent - window_.begin.spent, static_cast<double>(calls),
+             end.sampled.all - window_.begin.sampled.all, end.sampled.own - window_.begin.sampled.own});
+        window_.own_cpu = own.seconds;
+        window_.sleeps = used + waited - window_.waited < window_.seconds * kNeverSleeps;
+        seen.slowed += own.known ? 0 : 1;
     }
 
     void read_window() {
@@ -348,6 +369,15 @@ class Watch::Windows {
         return argument(function, 'n', sample) * argument(function, 's', sample);
     }
 
+    // CPU time that the process has used for itself since the window. Calls meet the probes also while they
+    // are set and removed, and cost what they did in it.
+    [[nodiscard]] double between(const Reading &until) const {
+        const double used = last_end_.cpu - window_.begin.cpu;
+        const double calibrated = last_end_.spent - window_.begin.spent;
+        const double dearer = calibrated > 0 ? (used - window_.own_cpu) / calibrated : 1;
+        return std::max(until.cpu - last_end_.cpu - (until.spent - last_end_.spent) * dearer, 0.0);
+    }
+
     // A window stands for the time until the next begins, over which its calls are spread, and the samples of
     // a function together for all of its calls. Those of a function without a sample are left to the next
     // window.
@@ -356,10 +386,9 @@ class Watch::Windows {
         const double period = std::max(until.time - window_.begin.time, window_.seconds);
         // Probes slow the process down. So calls belong to the CPU time that it uses for itself, unless it
         // has time to spare and makes as many all the same.
-        const double own = until.cpu - window_.begin.cpu - (until.spent - window_.begin.spent);
         const double by_time = period / window_.seconds;
-        const double by_cpu = window_.own_cpu > 0 ? own / window_.own_cpu : 1.0;
-        const double factor = std::max(by_time, by_cpu);
+        const double by_cpu = window_.own_cpu > 0 ? 1 + between(until) / window_.own_cpu : 1.0;
+        const double factor = window_.sleeps ? std::max(by_time, by_cpu) : by_cpu;
         std::vector<double> scale(functions_.size());
         for (size_t i = 0; i < functions_.size(); ++i) {
             stand_ins_[i] += static_cast<double>(window_.calls[i]) * factor;
@@ -425,6 +454,8 @@ class Watch::Windows {
     Places places_;
     PythonStacks python_;
     Probes probes_;
+    OwnTime own_time_;
+    OwnShare own_share_;
     Waiting waiting_;
     CostBudget budget_;
     AttachedRecording *recording_ = nullptr;
@@ -440,6 +471,7 @@ class Watch::Windows {
     double last_cpu_ = 0;
     double flushed_ = 0;
     double set_cost_ = 0; // of setting the probes
+    double waited_ = 0;   // for a core, when that was read last
     bool ended_ = false;
     bool executed_ = false; // another program: the functions are not mapped any more
     bool stopped_ = false;

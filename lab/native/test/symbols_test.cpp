@@ -31,28 +31,28 @@ namespace {
 using reap::native::Symbolizer;
 
 // By its name: under valgrind the link leads to valgrind, but where it is read or opened whole.
-const std::string itself = std::filesystem::read_symlink("/proc/self/exe");
+const std::string own_file = std::filesystem::read_symlink("/proc/self/exe");
 const std::string mangled = "_ZN12symbols_test24function_of_this_programEi";
 
 TEST(Symbolizer, FindsAFunctionByItsNameAndBack) {
     Symbolizer symbols;
-    const auto found = symbols.named(itself, {mangled});
+    const auto found = symbols.named(own_file, {mangled});
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].first, mangled);
     const auto [begin, end] = found[0].second;
     ASSERT_LT(begin, end);
-    EXPECT_EQ(symbols.function(itself, begin), "symbols_test::function_of_this_program(int)");
-    EXPECT_EQ(symbols.function(itself, end - 1), "symbols_test::function_of_this_program(int)");
-    EXPECT_EQ(symbols.address_at(itself, symbols.offset_at(itself, begin)), begin);
-    const auto ranges = symbols.functions(itself, {mangled.substr(0, 20) + "*"});
+    EXPECT_EQ(symbols.function(own_file, begin), "symbols_test::function_of_this_program(int)");
+    EXPECT_EQ(symbols.function(own_file, end - 1), "symbols_test::function_of_this_program(int)");
+    EXPECT_EQ(symbols.address_at(own_file, symbols.offset_at(own_file, begin)), begin);
+    const auto ranges = symbols.functions(own_file, {mangled.substr(0, 20) + "*"});
     EXPECT_TRUE(std::ranges::any_of(ranges, [&](const auto &range) { return range.begin == begin; }));
 }
 
 TEST(Symbolizer, FindsVariablesByTheirNames) {
     Symbolizer symbols;
-    const auto found = symbols.objects(itself, {"variable_of_this_program", mangled});
+    const auto found = symbols.objects(own_file, {"variable_of_this_program", mangled});
     ASSERT_EQ(found.size(), 1U); // a function is none
-    const auto functions = symbols.named(itself, {mangled});
+    const auto functions = symbols.named(own_file, {mangled});
     ASSERT_EQ(functions.size(), 1U);
     EXPECT_EQ(found.begin()->second - functions[0].second.begin,
               reinterpret_cast<std::uintptr_t>(&symbols_test::variable_of_this_program) -
@@ -61,31 +61,31 @@ TEST(Symbolizer, FindsVariablesByTheirNames) {
 
 TEST(Symbolizer, DemanglesRust) {
     Symbolizer symbols;
-    const auto found = symbols.named(itself, {"_ZN6server4main17h0123456789abcdefE"});
+    const auto found = symbols.named(own_file, {"_ZN6server4main17h0123456789abcdefE"});
     ASSERT_EQ(found.size(), 1U);
-    EXPECT_EQ(symbols.function(itself, found[0].second.begin), "server::main");
+    EXPECT_EQ(symbols.function(own_file, found[0].second.begin), "server::main");
 }
 
 TEST(Symbolizer, KnowsTheLineOfAFunctionWhereThereIsDebugInformation) {
     Symbolizer symbols;
-    const auto found = symbols.named(itself, {mangled});
+    const auto found = symbols.named(own_file, {mangled});
     ASSERT_EQ(found.size(), 1U);
-    const auto &frames = symbols.resolve(itself, found[0].second.begin);
+    const auto &frames = symbols.resolve(own_file, found[0].second.begin);
     ASSERT_FALSE(frames.empty());
     EXPECT_NE(frames.back().function.find("function_of_this_program"), std::string::npos);
     if (!frames.back().file.empty()) {
         EXPECT_TRUE(frames.back().file.ends_with("symbols_test.cpp"));
         EXPECT_GT(frames.back().line, 10);
     }
-    EXPECT_EQ(&symbols.resolve(itself, found[0].second.begin), &frames); // looked up once
+    EXPECT_EQ(&symbols.resolve(own_file, found[0].second.begin), &frames); // looked up once
 }
 
 TEST(Symbolizer, FindsTheSlotOfAnImportedFunction) {
     Symbolizer symbols;
-    const auto slots = symbols.slots(itself, "getppid");
-    for (const std::uint64_t slot : slots) EXPECT_EQ(symbols.imported(itself, slot), "getppid");
-    EXPECT_TRUE(symbols.slots(itself, "no_function_has_this_name").empty());
-    EXPECT_EQ(symbols.imported(itself, 1), "");
+    const auto slots = symbols.slots(own_file, "getppid");
+    for (const std::uint64_t slot : slots) EXPECT_EQ(symbols.imported(own_file, slot), "getppid");
+    EXPECT_TRUE(symbols.slots(own_file, "no_function_has_this_name").empty());
+    EXPECT_EQ(symbols.imported(own_file, 1), "");
 }
 
 TEST(Symbolizer, KnowsWhereAnAllocatorsOwnCodeIs) {
@@ -93,7 +93,7 @@ TEST(Symbolizer, KnowsWhereAnAllocatorsOwnCodeIs) {
     const auto found = symbols.malloc_ranges("/lib/x86_64-linux-gnu/libc.so.6");
     ASSERT_FALSE(found.empty());
     EXPECT_LT(found[0].begin, found[0].end);
-    EXPECT_TRUE(symbols.malloc_ranges(itself).empty());
+    EXPECT_TRUE(symbols.malloc_ranges(own_file).empty());
 }
 
 TEST(Symbolizer, HasNoNamesOfWhatIsNoElfFile) {

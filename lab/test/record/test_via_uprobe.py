@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from building import OUT, compiled
-from lab.test.record.outside import NEEDS_UPROBES, recorded, target
+from lab.test.record.outside import NEEDS_UPROBES, crowded, recorded, target
 from programs import NOBODY, as_nobody, reap, reap_command
 
 from reap.base.errors import ExitCode
@@ -292,3 +292,39 @@ def test_an_allocator_that_is_linked_in(tmp_path, name, text):
     _, seen = via(tmp_path, compiled(f"linked-{name}", command, text=text))
     assert "take" in {site.function for site in seen.sites}
     assert seen.calls["aligned_alloc" if name == "mimalloc" else "malloc"] > 10
+
+
+BUSY = """
+    #include <stdio.h>
+    #include <stdlib.h>
+    static char heap[1 << 16];
+    static size_t used;
+    static volatile unsigned long sink;
+    __attribute__((noinline)) void *_rjem_malloc(size_t size) { return heap + (used += size) % (1 << 15); }
+    __attribute__((noinline)) char *take(void) { return (char *)_rjem_malloc(24) + 1; }
+    int main(int count, char **words) {
+        long calls = atol(words[1]), work = atol(words[2]);
+        for (long i = 0; i < calls; i++) {
+            *take() = 1;
+            for (long j = 0; j < work; j++) sink += j;
+        }
+        printf("%ld\\n", calls);
+        return 0;
+    }"""
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize(("calls", "work"), [("12000000", "20"), ("3000", "300000")])
+def test_beside_busy_processes_calls_are_right_or_said_to_be_too_few(tmp_path, calls, work):
+    """12 million calls were shown as 1 million: a probe costs more there than when it was measured."""
+    command = ["gcc", "-x", "c", "-g", "-O1", "-w", "-", "-o", OUT]
+    path = compiled("linked-busy", command, text=BUSY)
+    with crowded(os.getpid(), 3):
+        _, seen = via(tmp_path, path, calls, work)
+    often = work == "20"
+    shown = seen.calls["malloc"]
+    few = shown < int(calls) / 2
+    assert shown < int(calls) * 2
+    assert few <= often
+    said = seen.attached.slowed > seen.attached.windows / 2
+    assert said or not few

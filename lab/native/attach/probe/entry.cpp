@@ -126,6 +126,23 @@ ProbeSpot cheapest_spot(std::span<const unsigned char> code, bool arguments) {
     return {};
 }
 
+std::vector<AddressRange> around_probe(std::span<const unsigned char> code, bool emulated) {
+    constexpr size_t longest = 15;
+    if (!emulated || code.size() < 2) return {{0, longest + 1}};
+    const bool near = (code[0] & 0xf0) == 0x70 || code[0] == 0xeb;
+    const bool conditional = code[0] == 0x0f;
+    const bool leads = near || conditional || code[0] == 0xe8 || code[0] == 0xe9;
+    const size_t operand = conditional ? 2 : 1;
+    const size_t length = leads ? operand + (near ? 1 : sizeof(int32_t)) : code[0] == 0x41 ? 2 : 1;
+    std::vector<AddressRange> found{{0, length + 1}};
+    int32_t relative = code[1] < 0x80 ? code[1] : code[1] - 0x100;
+    if (leads && !near && code.size() >= length)
+        std::memcpy(&relative, code.data() + operand, sizeof relative);
+    const auto target = static_cast<uint64_t>(static_cast<int64_t>(length) + relative);
+    if (leads) found.push_back({target, target + 1});
+    return found;
+}
+
 int64_t jump_distance(std::span<const unsigned char> code) {
     const size_t at = begins_with_endbr(code) ? kEndbr.size() : 0;
     if (code.size() < at + 5 || code[at] != 0xe9) return 0;

@@ -8,51 +8,18 @@
 #include <numeric>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <system_error>
 #include <unistd.h>
 
 #include "attach/failure.h"
+#include "attach/probe/bpf.h"
 
 namespace reap::native {
 namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kRingBytes = size_t{8} << 20;
-
-int bpf(bpf_cmd command, bpf_attr &attributes) {
-    return static_cast<int>(syscall(SYS_bpf, command, &attributes, sizeof attributes));
-}
-
-int make_map(bpf_map_type type, uint32_t key, uint32_t value, uint32_t entries, uint32_t flags) {
-    bpf_attr attributes{};
-    attributes.map_type = type;
-    attributes.key_size = key;
-    attributes.value_size = value;
-    attributes.max_entries = entries;
-    attributes.map_flags = flags;
-    const int map = bpf(BPF_MAP_CREATE, attributes);
-    if (map < 0) throw AttachFailure("bpf", errno);
-    return map;
-}
-
-int load(const std::vector<bpf_insn> &code) {
-    bpf_attr attributes{};
-    attributes.prog_type = BPF_PROG_TYPE_KPROBE;
-    attributes.insns = reinterpret_cast<uint64_t>(code.data());
-    attributes.insn_cnt = static_cast<uint32_t>(code.size());
-    attributes.license = reinterpret_cast<uint64_t>("Dual MIT/GPL");
-    attributes.expected_attach_type = kUprobeMulti; // for an event it makes no difference
-    return bpf(BPF_PROG_LOAD, attributes);
-}
-
-template <class Memory>
-Memory *map_memory(int descriptor, size_t length, int protection, size_t offset) {
-    void *memory = ::mmap(nullptr, length, protection, MAP_SHARED, descriptor, static_cast<off_t>(offset));
-    if (memory == MAP_FAILED) throw AttachFailure("bpf", errno);
-    return static_cast<Memory *>(memory);
-}
 
 // Whether BPF links set the probes. They are there since Linux 6.6, and until 6.10 met one thread alone.
 bool by_links() {
@@ -91,7 +58,8 @@ Probes::Probes(pid_t process, std::vector<ProbePlace> places, const PythonPlaces
         load_sampling(python);
         for (uint32_t probe = 0; probe < places.size(); ++probe) {
             const ProbePlace &place = places[probe];
-            const int program = load(assemble_probe(probe, place.kind, state_map_, sampling_map_));
+            const int program = load_program(BPF_PROG_TYPE_KPROBE,
+                                             assemble_probe(probe, place.kind, state_map_, sampling_map_));
             if (program < 0) throw AttachFailure("bpf", errno);
             programs_.push_back(program);
             holders_.push_back(std::make_unique<Holder>(
@@ -106,9 +74,12 @@ Probes::Probes(pid_t process, std::vector<ProbePlace> places, const PythonPlaces
 
 // With what reads Python's frames, if the kernel takes that.
 void Probes::load_sampling(const PythonPlaces *python) {
-    int program = python != nullptr ? load(assemble_sampling(state_map_, ring_map_, python)) : -1;
+    int program = python != nullptr
+                      ? load_program(BPF_PROG_TYPE_KPROBE, assemble_sampling(state_map_, ring_map_, python))
+                      : -1;
     reads_python_ = program >= 0;
-    if (program < 0) program = load(assemble_sampling(state_map_, ring_map_, nullptr));
+    if (program < 0)
+        program = load_program(BPF_PROG_TYPE_KPROBE, assemble_sampling(state_map_, ring_map_, nullptr));
     if (program < 0) throw AttachFailure("bpf", errno);
     programs_.push_back(program);
     uint32_t place = 0;

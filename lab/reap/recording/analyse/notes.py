@@ -149,11 +149,10 @@ def _attached(header: native.Header, *, beside: bool) -> list[str]:
         when = f"in {units.number(seen.windows, 'window')}, {units.percent(seen.window_ns / seen.watched_ns)}"
         said.append(f"Calls were seen {when} of the time: sites and sizes are of that part of the run.")
     if seen.slowed:
-        most = (
-            f"In {seen.slowed} of {seen.windows} windows the probes took nine tenths of the CPU time or more"
-        )
+        most = f"In {seen.slowed} of {seen.windows} windows the probes took nearly all of the CPU time"
         said.append(
-            f"{most}: there were at least as many calls as shown. Shares of sites and sizes are right."
+            f"{most}, so that the program's own part is not known well: there may be several times as many "
+            "calls as shown. Shares of sites and sizes are right."
         )
     if seen.lost:
         said.append(f"{seen.lost} samples were lost, as the buffer was full: the others stand for them.")

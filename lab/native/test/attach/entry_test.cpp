@@ -1,7 +1,9 @@
 // Where in a function a probe costs least: on what compilers make of malloc and free.
 #include "attach/probe/entry.h"
 
+#include <cstdint>
 #include <gtest/gtest.h>
+#include <utility>
 #include <vector>
 
 namespace reap::native {
@@ -25,6 +27,23 @@ TEST(Entry, AJumpBehindATestIsFound) {
         cheapest_spot(Code{0x48, 0x81, 0xff, 0, 0x10, 0, 0, 0x0f, 0x87, 0x93, 0, 0, 0}, true);
     EXPECT_TRUE(wide.emulated);
     EXPECT_EQ(wide.skipped, 7u);
+}
+
+TEST(Entry, CodeStandsAroundAProbeWhereItCanComeBackTo) {
+    const auto ends = [](const Code &code, bool emulated) {
+        std::vector<std::pair<uint64_t, uint64_t>> found;
+        for (const AddressRange &range : around_probe(code, emulated))
+            found.emplace_back(range.begin, range.end);
+        return found;
+    };
+    using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+    EXPECT_EQ(ends({0x55, 0x53}, true), (Ranges{{0, 2}}));                              // push %rbp
+    EXPECT_EQ(ends({0x41, 0x54, 0x55}, true), (Ranges{{0, 3}}));                        // push %r12
+    EXPECT_EQ(ends({0x74, 0x10}, true), (Ranges{{0, 3}, {18, 19}}));                    // je
+    EXPECT_EQ(ends({0x0f, 0x87, 0x93, 0, 0, 0}, true), (Ranges{{0, 7}, {0x99, 0x9a}})); // ja
+    const Code back = {0xe9, 0xf0, 0xff, 0xff, 0xff};                                   // jmp
+    EXPECT_EQ(ends(back, true), (Ranges{{0, 6}, {UINT64_MAX - 10, UINT64_MAX - 9}}));
+    EXPECT_EQ(ends({0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0}, false), (Ranges{{0, 16}})); // stepped
 }
 
 TEST(Entry, ManyHarmlessInstructionsArePassed) {
