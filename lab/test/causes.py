@@ -71,12 +71,12 @@ def known_program(source: str, linked: Linked = "", *, stripped: bool = False) -
 
 
 @functools.cache
-def prefixed_jemalloc() -> Path:
-    """jemalloc under names that begin with `je_`, as Rust's crate and Redis have it."""
+def prefixed_jemalloc(prefix: str = "je_") -> Path:
+    """jemalloc under names that begin with `prefix`, as Redis and (`_rjem_`) Rust's crate have it."""
     names = "malloc calloc realloc free aligned_alloc posix_memalign memalign valloc malloc_usable_size"
     own = "mallocx rallocx xallocx sallocx dallocx sdallocx nallocx mallctl mallctlnametomib mallctlbymib"
-    renamed = [f"--redefine-sym={name}=je_{name}" for name in (names + " " + own).split()]
-    return Path(compiled("libje.a", ["objcopy", *renamed, str(JEMALLOC), OUT]))
+    renamed = [f"--redefine-sym={name}={prefix}{name}" for name in (names + " " + own).split()]
+    return Path(compiled(f"lib{prefix.strip('_')}.a", ["objcopy", *renamed, str(JEMALLOC), OUT]))
 
 
 @functools.cache
