@@ -111,6 +111,7 @@ extern "C" {
 [[gnu::weak]] int pthread_detach(pthread_t thread) noexcept { return call_or(ESRCH, newer_detach, thread); }
 
 [[gnu::weak]] int pthread_attr_setstack(pthread_attr_t *attributes, void *stack, size_t size) noexcept {
+    if (newer_setstack.get() == nullptr) load_libpthread(); // a thread comes next, and is to have that stack
     return call_or(EINVAL, newer_setstack, attributes, stack, size);
 }
 

@@ -1,6 +1,7 @@
 // A function that is called when a thread ends.
 #pragma once
 
+#include <cstdint>
 #include <pthread.h>
 
 #include "platform.h"
@@ -14,24 +15,28 @@ class ThreadEnd {
     // Creates the key of the C library, if it has not been. False where that refuses: before glibc 2.34 a
     // process has no keys until it loads libpthread.
     REAP_COLD bool prepare() noexcept {
-        if (__atomic_load_n(&state_, __ATOMIC_ACQUIRE) == Ready) return true;
-        State none = None;
-        if (!__atomic_compare_exchange_n(&state_, &none, Busy, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return none == Ready;
-        const State reached = pthread_key_create(&key_, function_) == 0 ? Ready : None;
-        __atomic_store_n(&state_, reached, __ATOMIC_RELEASE);
-        return reached == Ready;
+        if (__atomic_load_n(&known_, __ATOMIC_ACQUIRE) != 0) return true;
+        pthread_key_t key = 0;
+        if (pthread_key_create(&key, function_) != 0) return false;
+        uint64_t none = 0;
+        // Of threads that come here at the same time none waits: the first key counts.
+        if (!__atomic_compare_exchange_n(&known_, &none, uint64_t{key} + 1, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE))
+            pthread_key_delete(key);
+        return true;
     }
 
     // The function is called with `value`, which is not null, when this thread ends. If false is returned,
     // this may be tried again.
-    bool expect(const void *value) noexcept { return prepare() && pthread_setspecific(key_, value) == 0; }
+    bool expect(const void *value) noexcept {
+        if (!prepare()) return false;
+        const uint64_t known = __atomic_load_n(&known_, __ATOMIC_ACQUIRE);
+        return pthread_setspecific(static_cast<pthread_key_t>(known - 1), value) == 0;
+    }
 
   private:
-    enum State { None, Busy, Ready };
     void (*function_)(void *);
-    State state_ = None; // (atomic)
-    pthread_key_t key_ = 0;
+    uint64_t known_ = 0; // (atomic) the key, and one more; 0: none
 };
 
 } // namespace reap::preload
