@@ -68,6 +68,19 @@ def triage(folder, *argv, **options):
     return profile(read.read(path), [])
 
 
+# Keeps one block of ten: 40 MB of 400 MB.
+KEEPING = r"""
+    #include <stdlib.h>
+    int main() {
+        for (int i = 0; i < 400000; i++) {
+            char *block = malloc(i % 2000 + 1);
+            *block = 1;
+            if (i % 10) free(block);
+        }
+        return 0;
+    }"""
+
+
 @pytest.fixture(scope="module")
 def sites():
     return compile_c("two_sites", SITES, ["-O1", "-g", "-fno-builtin"])
@@ -170,3 +183,11 @@ def test_the_phase_ends_for_all_processes_alike(tmp_path, sites):
     recording = read.read(path)
     assert recording.header().depth == native.TRIAGE
     assert sum(image.objects for image in recording.images()) >= 2_500_000
+
+
+def test_live_bytes_over_time_are_not_above_the_most_that_were_in_use(tmp_path):
+    program = compile_c("keeping", KEEPING, ["-O1", "-fno-builtin"])
+    few = {"depth": native.TRIAGE, "sampler": native.SAMPLER_NONE, "period_bytes": 8 << 20}
+    for _ in range(20):  # each draws other samples, which often stand for more than was resident
+        said = recorded_as(tmp_path, program, **few).profile
+        assert max(point.bytes for point in said.live) <= said.totals.max_bytes.value

@@ -73,20 +73,21 @@ def profile(recording: native.Recording, command: list[str], *, beside_recorder:
     too_few = depth == "triage" and not header.attached and whole.samples < ENOUGH_SAMPLES
     width, moments = recording.timeline()
     resident = max((float(level) for _, level in recording.resident()), default=0.0)
+    totals = _totals(objects, size, whole, depth, resident)
     frames = cache(recording.frames)
     used, floors, grew = usage(recording, folded(stacks, frames), header)
     profiled = Profile(
         command=command or next((image.command for image in images if image.command), []),
         depth=depth,
         seconds=header.seconds,
-        totals=_totals(objects, size, whole, depth, resident),
+        totals=totals,
         processes=[_process(image, depth, resident) for image in images],
         sizes=sizes.bins(recording.sizes()),
         lifetimes=_lifetimes(recording, whole),
         temporary=_temporary(whole, depth),
         live=[]
         if header.attached
-        else [Point(seconds=at, bytes=min(level, size)) for at, level, _ in moments],
+        else [Point(seconds=at, bytes=min(level, totals.max_bytes.value)) for at, level, _ in moments],
         resident=[Point(seconds=at, bytes=float(level)) for at, level in recording.resident()],
         rates=rates(moments, width, _counted_over(header, objects), whole.samples),
         sites=[] if too_few else [each.site for each in used[:_MOST_SITES]],
