@@ -119,6 +119,13 @@ def test_no_cause_that_was_not_tried_is_in_the_verdict(case: Case) -> None:
     assert_says_no_open_cause(case.diagnosis())
 
 
+def test_an_allocator_that_gains_far_more_than_a_setting_of_a_wide_interval_is_advised_alone() -> None:
+    first, second = comparison_of([jemalloc(0.55, 0.06)]), comparison_of([setting(CACHE, 0.75, 0.12)])
+    verdict = diagnose(command=COMMAND, comparison=first, causes=second, suspicions=[OVERFLOW])
+    assert verdict.headline == "switch the allocator"
+    assert "A setting helps as well, clearly less" in verdict.paragraph
+
+
 def test_placement_is_proven_by_the_placed_arm() -> None:
     first = comparison_of([jemalloc(), *FREE])
     second = comparison_of([price("placed", 0.8), price("cache", 1.0)])

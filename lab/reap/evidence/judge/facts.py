@@ -122,14 +122,18 @@ class Facts:
 
     @cached_property
     def better(self) -> Literal["setting", "allocator", "either", ""]:
-        """Kind of change that gains more, by at least what is worth a change; empty where neither gains."""
+        """Kind of change that gains clearly more, by about what is worth a change; empty without gains.
+
+        The intervals do not overlap, and the estimates are apart by at least what is worth it.
+        """
         if self.best is None or self.best_setting is None or self.comparison is None:
             return "allocator" if self.best else "setting" if self.best_setting else ""
         won, rival = self.won(self.best).ratio, self.won(self.best_setting).ratio
-        worth = self.comparison.worth
-        if won.high < rival.low - worth:
+        if abs(rival.value - won.value) < self.comparison.worth:
+            return "either"
+        if won.high < rival.low:
             return "allocator"
-        return "setting" if rival.high < won.low - worth else "either"
+        return "setting" if rival.high < won.low else "either"
 
     @cached_property
     def little(self) -> tuple[Side, Ratio] | None:
