@@ -76,3 +76,4 @@ def test_samples_are_compared_with_cpu_time():
 def test_a_function_in_the_kernel_is_called_by_its_system_call():
     assert label(sample("__read", kernel=True, call=0)) == "read [kernel]"
     assert label(sample("grow", kernel=True, call=12)) == "grow [brk]"
+    assert label(sample("", kernel=True, path="")) == "(no symbol) [fault or interrupt]"

@@ -39,6 +39,9 @@ _READS_A_CONNECTION = 3
 """More reads than so many a connection: it carries more than one request."""
 _DISK_CALLS = frozenset({26, 74, 75, 277, 285, 162, 306})
 """msync, fsync, fdatasync, sync_file_range, fallocate, sync, syncfs."""
+_NO_DISK_CALLS = frozenset({9, 10, 11, 12, 25, 28, 56, 57, 58, 60, 231, 435})
+"""mmap, mprotect, munmap, brk, mremap, madvise, clone, fork, vfork, exit: they wait for the lock of the
+address space, or for the child of a vfork."""
 _NETWORK_CALLS = frozenset({7, 23, 42, 43, 44, 45, 46, 47, 232, 270, 271, 281, 288, 299, 307, 441})
 """poll, select, connect, accept, send, receive, epoll."""
 
@@ -219,7 +222,7 @@ def _waited_for(state: str, call: int | None, what: str) -> str:
         return "lock"
     if what == "socket" or (what != "other" and call in _NETWORK_CALLS):
         return "network"
-    if state == "D" or what == "file" or call in _DISK_CALLS:
+    if what == "file" or call in _DISK_CALLS or (state == "D" and call not in _NO_DISK_CALLS):
         return "disk"
     return "other"
 

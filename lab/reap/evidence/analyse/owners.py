@@ -202,7 +202,7 @@ def label(sample: Sample) -> str:
     """Name of a function in a table: the system call beside the wrapper that makes it."""
     if not sample.kernel:
         return sample.function
-    where = sample.function or sample.path.rpartition("/")[2]
+    where = sample.function or sample.path.rpartition("/")[2] or "(no symbol)"
     if sample.call is None:
         return f"{where} [fault or interrupt]"
     called = call_name(sample.call) if sample.call >= 0 else "a system call"
