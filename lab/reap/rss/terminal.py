@@ -1,7 +1,8 @@
 """Report on what a process's memory consists of, as a page of text."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from rich.console import Console
 from rich.padding import Padding
@@ -47,7 +48,8 @@ def render(console: Console, residence: Residence) -> None:
     names = list(dict.fromkeys([*([residence.allocator] if residence.allocator else []), *asked]))
     who = f"the kernel and {' and '.join(names)}" if names else "the kernel alone"
     taken = f"{units.whole(residence.taken)} snapshot{'' if residence.taken == 1 else 's'}"
-    line(console, f"{taken}, at least {residence.interval:g} s apart; figures from {who}")
+    span = f" in {units.duration(residence.last.seconds)}" if residence.taken > 1 else ""
+    line(console, f"{taken}{span}; figures from {who}")
     if residence.recorded is not None:
         line(console, f"live at the end by the recording: {units.size(residence.recorded)}")
     if residence.processes > 1 or residence.last.inherited or residence.last.copied:
@@ -91,36 +93,25 @@ def remedy_words(what: str, environment: dict[str, str], allocator: str) -> str:
 
 
 def _table(console: Console, residence: Residence) -> None:
-    moments, last, largest = residence.moments, residence.last, residence.largest
-    settled = residence.settled
-    end = moments[-1].seconds
+    moments, settled = residence.moments, residence.settled
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    curve_width = max(6, min(_CURVE, console.width - _REST))
+    width = max(6, min(_CURVE, console.width - _REST))
     table.add_column("", no_wrap=True)
     for heading in ("settled", "share", "at peak", "at end"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(units.duration(end), no_wrap=True)
+    if len(moments) > 1:
+        table.add_column("timeline", no_wrap=True)
+
+    def add(words: str, part: Callable[[Taken], int], share: str = "", style: str | None = None) -> None:
+        sizes = [units.size(part(each)) for each in (settled, residence.largest, residence.last)]
+        curve = resample([(each.seconds, float(part(each))) for each in moments], width, moments[-1].seconds)
+        drawn = [sparkline(curve, float(residence.largest.resident))] if len(moments) > 1 else []
+        table.add_row(words, sizes[0], share, *sizes[1:], *drawn, style=style)
+
     for name, words in NAMES.items():
-        curve = [(each.seconds, float(getattr(each.parts, name))) for each in moments]
-        if not any(value for _, value in curve):
-            continue
-        part = getattr(settled.parts, name)
-        table.add_row(
-            words,
-            units.size(part),
-            units.percent(part / settled.resident) if settled.resident else units.UNKNOWN,
-            units.size(getattr(largest.parts, name)),
-            units.size(getattr(last.parts, name)),
-            sparkline(resample(curve, curve_width, end), float(largest.resident)),
-        )
-    whole = [(each.seconds, float(each.resident)) for each in moments]
-    table.add_row(
-        "PSS" if residence.processes > 1 else "resident",
-        units.size(settled.resident),
-        "",
-        units.size(largest.resident),
-        units.size(last.resident),
-        sparkline(resample(whole, curve_width, end), float(largest.resident)),
-        style="bold",
-    )
+        part = attrgetter(f"parts.{name}")
+        if any(part(each) for each in moments):
+            whole = settled.resident
+            add(words, part, units.percent(part(settled) / whole) if whole else units.UNKNOWN)
+    add("PSS" if residence.processes > 1 else "resident", attrgetter("resident"), style="bold")
     console.print(Padding(table, (1, 0, 1, 2)))

@@ -1,0 +1,44 @@
+"""Snapshots of short programs, and what the terminal says of them."""
+
+import json
+
+import pytest
+from lab.test.rss.moments import kernel_of, residence_of, taken_of
+from programs import reap
+from rich.console import Console
+
+from reap.rss import terminal
+
+MB = 1 << 20
+GROWS = "push @all, 'x' x (500_000 + $_) and select undef, undef, undef, 0.002 for 1 .. 40"
+
+
+def printed(residence):
+    console = Console(width=80, record=True)
+    with console.capture() as captured:
+        terminal.render(console, residence)
+    return captured.get()
+
+
+@pytest.mark.timed
+def test_a_program_of_a_tenth_of_a_second_is_seen_near_its_peak(tmp_path):
+    results = tmp_path / "results.json"
+    done = reap("rss", "-o", tmp_path / "rows.csv", "--json", results, "--", "perl", "-e", GROWS)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(results.read_text())["processes"][0]
+    assert seen["taken"] >= 4
+    assert max(each["resident"] for each in seen["moments"]) >= 0.75 * seen["peak"]
+
+
+def test_one_snapshot_has_no_time_in_its_table():
+    said = printed(residence_of(taken_of(kernel_of(heap=MB, files=MB), seconds=6.11e-6)))
+    assert "µs" not in said
+    assert "timeline" not in said
+    assert "1 snapshot; figures" in said
+
+
+def test_snapshots_are_told_with_the_time_that_they_span():
+    kernel = kernel_of(heap=MB, files=MB)
+    said = printed(residence_of(taken_of(kernel, seconds=0.0), taken_of(kernel, seconds=0.282)))
+    assert "2 snapshots in 282 ms; figures" in said
+    assert "timeline" in said
