@@ -116,5 +116,7 @@ def _row(side: Side) -> tuple[str, str]:
     if not analyse.trusted(side):
         return printable(side.problem) or "its figures cannot be trusted", ""
     ratio = analyse.cpu(side)
-    times = f"{units.duration(ratio.value)} for {units.duration(ratio.baseline)}" if ratio.unit == "s" else ""
+    times = (
+        f"{units.duration(ratio.typical)} for {units.duration(ratio.baseline)}" if ratio.unit == "s" else ""
+    )
     return phrases.change_with_interval(ratio.ratio), times

@@ -167,7 +167,8 @@ def announcement(spec: Spec, arms: int, more: Sequence[More]) -> str:
     if spec.runs:
         many = f"{spec.runs * (arms + 1) + others} times"
     elif spec.budget is not None:
-        many = f"as often as {round(spec.budget * (1 - spec.reserved), 2):g} s allow"
+        within = spec.budget * (1 - spec.reserved)
+        many = f"as often as {round(within, 2 if within < 10 else None):g} s allow"
     first = "a warm-up" if warm_ups == 1 else f"{warm_ups} warm-ups"
     watched = spec.pairing == "auto" and spec.server is None
     return (

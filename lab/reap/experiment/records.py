@@ -179,6 +179,11 @@ class Ratio(Record):
     more_is_better: bool = False
     """For requests per second; for everything else lower is better."""
 
+    @property
+    def typical(self) -> float:
+        """The baseline's median times the ratio. `value` may say less where the ratio says more."""
+        return self.baseline * self.ratio.value
+
 
 class Side(Record):
     """One allocator in a comparison."""

@@ -12,6 +12,7 @@ from reap.compare import analyse, judge, phrases, words
 from reap.compare import run as comparing
 from reap.compare import thresholds as at
 from reap.compare.view import view
+from reap.experiment.budget import announcement
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Comparison, Run
 from reap.experiment.specify import Conditions, specify
@@ -109,6 +110,18 @@ def test_the_engine_keeps_what_others_took_and_a_resumed_experiment_has_it(tmp_p
     with Folder.resume(tmp_path / "x") as folder:
         assert comparing.compare(folder).others == first.others
         assert {run.others for run in folder.runs} <= {0.5, 0.25}
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(107.734, "108"), (0.0123, "0.01"), (3600.2, "3600")])
+def test_a_budget_is_told_in_no_hundredths_of_many_seconds(seconds: float, said: str) -> None:
+    spec = specify([program("busy")], catalog.parse("glibc,jemalloc"), conditions=Conditions(budget=seconds))
+    assert f"as often as {said} s allow" in announcement(spec, 2, [])
+
+
+def test_what_takes_more_by_its_rounds_does_not_take_fewer_seconds_by_its_median() -> None:
+    cpu = msgspec.structs.replace(ratio_of("cpu", 1.01, 0.02), value=1.9)
+    (said, *_) = words.verdict(comparison_of([side_of("mimalloc", ratios={"cpu": cpu})]))
+    assert said.startswith("mimalloc takes 1.0 % more CPU time, 2.02 s instead of 2.00 s")
 
 
 def test_times_are_in_the_sentence_of_every_side() -> None:
