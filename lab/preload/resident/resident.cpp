@@ -62,8 +62,8 @@ constexpr uint64_t share = 50;     // reading under the allocator's locks takes 
 constexpr uint64_t walk_share = 4; // walking without locks, at most 1/walk_share of another CPU
 constexpr uint64_t steady = 20;    // while the heaps change by at most 1/steady, walking takes 1/share, too
 constexpr size_t stack_bytes = size_t{256} * 1024;
-constexpr uint64_t first_rest = second / 200; // doubled until it is the interval: short programs are polled, too
-constexpr uint64_t max_sleep = second / 4; // a process outlives its main thread by at most this
+constexpr uint64_t first_rest = second / 200; // doubled up to the interval, for short programs
+constexpr uint64_t max_sleep = second / 4;    // a process outlives its main thread by at most this
 constexpr int one = 1;
 constexpr time_t join_timeout = 1; // seconds
 
