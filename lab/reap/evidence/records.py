@@ -104,7 +104,7 @@ class Resident(Record):
     """Resident memory."""
 
     peak: int = 0
-    """Of the largest process."""
+    """Of the largest process, or of all together where more was seen."""
     end: int = 0
     """The last that was seen before the end."""
     late: int = 0

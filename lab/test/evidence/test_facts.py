@@ -13,7 +13,7 @@ import pytest
 from causes import cause_program
 from lab.test.evidence.measuring import TRACEPOINTS, measured, needs_perf
 from marked import marks
-from programs import as_nobody, interrupted, linked_library, program, reap, reap_command
+from programs import as_nobody, compile_c, interrupted, linked_library, program, reap, reap_command
 from recorded import target
 
 from reap.base.errors import ExitCode, ReapError
@@ -29,6 +29,14 @@ from reap.wall import command
 
 _TURNS = 10_000
 """Of the program whose heap shrinks and grows: half a second, so that a quick processor samples it enough."""
+_VFORKS = r"""
+    #include <time.h>
+    #include <unistd.h>
+    int main() {
+        struct timespec time = {0, 300000000};
+        if (vfork() == 0) { nanosleep(&time, NULL); _exit(0); }
+        return 0;
+    }"""
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +166,14 @@ def test_without_perf_events_a_timer_samples_and_it_is_said(tmp_path, monkeypatc
     assert sum("perf events are refused" in note for note in wall.notes) == 1
     assert wall.owners["allocator"] > 0
     assert wall.waiting.polls > 0
+
+
+@pytest.mark.timed
+def test_a_parent_of_vfork_does_not_wait_for_the_disk(tmp_path):
+    """The kernel lets it sleep uninterruptibly, as one that waits for the disk."""
+    waiting = measured(tmp_path, compile_c("vforks", _VFORKS, [])).wall.waiting
+    assert waiting.disk < 0.1
+    assert waiting.other > 0.2
 
 
 @pytest.mark.timed
@@ -300,9 +316,17 @@ def test_memory_is_judged_by_the_second_half_of_the_run():
     assert facts.free_in_heap(watched, live) == 10
     held = facts.resident(watched, peak=100)
     assert (held.late, held.lazy_free) == (90, 50)
+    assert facts.resident(watched, peak=7).peak == 100
     nothing = SimpleNamespace(memory=list, resident=list)
     assert facts.free_in_heap(nothing, live) is None
     assert facts.resident(nothing, peak=7).lazy_free is None
+
+
+def test_no_memory_at_the_end_is_above_the_peak():
+    """The kernel's maximum of a process is some pages behind, and is that of one process."""
+    watched = SimpleNamespace(memory=lambda: [(1.0, 1, 100, 80, None)], resident=lambda: [(1.0, 110)])
+    held = facts.resident(watched, peak=100)
+    assert (held.peak, held.end) == (110, 110)
 
 
 def test_an_interrupt_ends_the_first_run_and_the_verdict_is_on_what_was_seen(tmp_path):

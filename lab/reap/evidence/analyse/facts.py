@@ -234,8 +234,9 @@ def resident(watched: native.Watched, *, peak: int) -> Resident:
     for at, _, _, _, held in polls:
         if held is not None:
             lazy[at] += held
+    # The kernel's own maximum may be some pages behind what it counts in the mappings.
     return Resident(
-        peak=max([peak, *(high for _, _, high, _, _ in polls)]),
+        peak=max([peak, *(high for _, _, high, _, _ in polls), *(level for _, level in points)]),
         end=points[-1][1] if points else 0,
         late=_late(dict(points)) or 0,
         lazy_free=_late(lazy),
