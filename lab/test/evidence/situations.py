@@ -408,7 +408,7 @@ CASES = [
         first=(jemalloc(), *FREE),
         suspicions=(of("page faults"),),
         missing={"huge pages": NO_TIME},
-        says=("Try by hand: reuse the buffer",),
+        says=("is not known: what is suspected was not tried", "Try by hand: reuse the buffer"),
     ),
     Case(
         name="a heavy suspicion that was tried in too much noise",

@@ -171,9 +171,11 @@ def untried(facts: Facts) -> Concluded:
     first = facts.untried[0]
     by_hand = (f"Try by hand: {each.name}: {each.note}." for each in first.by_hand)
     step = say.by_line(facts) or next(by_hand, "")
+    tried = "tried" if first.status == "not tried" else "decided"
+    why = f"Whether another change gains is not known: what is suspected was not {tried}."
     return Concluded(
         "inconclusive",
-        [say.worth_nothing(facts), *say.time(facts), *say.origin(facts)],
+        [say.worth_nothing(facts), why, *say.time(facts), *say.origin(facts)],
         step or "Give it more time with --budget.",
         commands.run(facts.again) if not step else "",
     )

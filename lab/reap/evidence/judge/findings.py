@@ -279,8 +279,8 @@ def _why(suspicion: Suspicion, ran: Trials, missing: Mapping[str, str]) -> str:
     untrusted = [ran[name][0] for name in suspicion.arms if name in ran]
     if untrusted:
         return f"{untrusted[0].allocator}: {why_not(untrusted[0])}."
-    reasons = [f"{name}: {missing[name]}" for name in suspicion.arms if name in missing]
-    return f"{'; '.join(dict.fromkeys(reasons))}." if reasons else "No trial was run."
+    reasons = [f"{name} ({missing[name]})" for name in suspicion.arms if name in missing]
+    return f"Not run: {'; '.join(dict.fromkeys(reasons))}." if reasons else "No trial was run."
 
 
 def _standing(side: Side, comparison: Comparison, *, memory: bool) -> Standing:
