@@ -132,6 +132,15 @@ def test_other_names_of_one_program_are_matched_and_said(folder, tmp_path):
     assert any("different programs: program and " in said for said in held["limits"])
 
 
+def test_a_function_that_is_gone_is_told_of_the_program_that_had_it(folder, tmp_path):
+    other = recorded(tmp_path, "full", build("-DNEWER", "-DMORE=30", name="versions-new")).path
+    done = reap("diff", str(folder / "old/r.reap"), str(other), "--json", "-")
+    held = json.loads(done.stdout)["answers"][0]["difference"]
+    modules = {each["function"]: each["module"] for each in held["functions"]}
+    assert modules["goes"] == "program"
+    assert "program" not in {modules["comes"], modules["keeps"]}
+
+
 def test_different_programs_are_said_and_not_refused(folder, tmp_path):
     other = recorded(tmp_path, "full", target("stacks")).path
     done = reap("diff", str(folder / "old/r.reap"), str(other))

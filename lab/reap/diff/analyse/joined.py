@@ -162,6 +162,7 @@ def join(before: Stacks, after: Stacks) -> Joined:
     frames: list[Frame] = []
     nodes: dict[tuple[int, int], int] = {}
     moved: list[list[int]] = []
+    seen: list[set[int]] = []
     for side in (before, after):
         known = []
         for frame, process in zip(side.frames, side.processes, strict=True):
@@ -170,6 +171,7 @@ def join(before: Stacks, after: Stacks) -> Joined:
                 names[name] = len(names)
                 frames.append(frame)
             known.append(names[name])
+        seen.append(set(known))
         to: list[int] = []
         for node, parent in enumerate(side.tree.parents):
             place = side.tree.at[node]
@@ -180,8 +182,11 @@ def join(before: Stacks, after: Stacks) -> Joined:
             to.append(nodes.setdefault(key, len(nodes)))
         moved.append(to)
     parents, at = [parent for parent, _ in nodes], [name for _, name in nodes]
+    told = list(names)
+    for gone in seen[0] - seen[1]:  # it was never in the executable that `called` is
+        told[gone] = name_of(frames[gone], process=told[gone].process, program="", called="")
     return Joined(
-        names=list(names),
+        names=told,
         frames=frames,
         before=_moved(before, moved[0], parents, at),
         after=_moved(after, moved[1], parents, at),
