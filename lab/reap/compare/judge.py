@@ -80,11 +80,19 @@ def lessens(side: Side, comparison: Comparison) -> bool:
 
 
 def gains_little(side: Side, comparison: Comparison) -> bool:
-    """Whether CPU time is less, by less than twice what is worth a change, and it is not told if by that."""
+    """Whether CPU time is less for certain, by too little or by just what is worth a change.
+
+    An estimate that is worth a change counts where the interval says that twice as much is out of reach. A
+    gain in another time counts for itself.
+    """
     if not trusted(side) or side.rounds < at.FEWEST_ROUNDS or not lessens(side, comparison):
         return False
+    won = gain(side, comparison)
+    if won is not None and won.metric != cpu(side).metric:
+        return False
     held, worth = cpu(side).ratio, comparison.worth
-    return held.high > 1 - worth > held.low >= 1 - 2 * worth
+    open_ = held.high > 1 - worth > held.low
+    return open_ and (held.value > 1 - worth or held.low >= 1 - 2 * worth)
 
 
 def slower_elsewhere(here: Ratio, side: Side, worth: float) -> Ratio | None:

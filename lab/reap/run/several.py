@@ -41,14 +41,15 @@ def measure(programs_to_run: Iterable[Named], place: Path, *, budget: float, for
     `budget` is in seconds for the comparison of each. The next program is taken when the one before it has
     been measured. With `force` what is in `place` is replaced. Throws ReapError.
     """
-    console, answers = Console(), list[Answer]()
+    console, answers, said = Console(), list[Answer](), {""}
     json, html = place / "report.json", place / running.REPORT
     for each in programs_to_run:
         name = each.workload.name
         found = programs.resolve(each.argv, directory=each.workload.directory)
         allocators, missing = experiments.choose(None, linked=found.stands_aside)
-        if missing and not answers:
+        if missing not in said:
             click.echo(missing, err=True)
+            said.add(missing)
         arms = trials.first(allocators, found)
         spec = specify(
             each.argv,

@@ -81,6 +81,11 @@ class Finding(Record):
         return self.standing == "gain"
 
     @property
+    def gains(self) -> bool:
+        """Whether it is better, certainly, by enough to matter or a little less."""
+        return self.standing in ("gain", "little")
+
+    @property
     def is_open(self) -> bool:
         """Whether more rounds may decide it."""
         return self.standing == "inconclusive"
@@ -135,13 +140,13 @@ class Tuned(Record):
 
     @property
     def conclusion(self) -> Conclusion:
-        """Of all objectives; none is left open where the settings are to be left alone."""
+        """Of all objectives; where one is open, only a gain is concluded."""
         if any(each.wins for each in self.findings):
             return "a setting helps"
-        if any(each.standing == "little" for each in self.findings):
-            return "little to gain"
-        settled = not self.restless and all(each.standing in ("none", "costly") for each in self.findings)
-        return "leave the settings alone" if settled else "inconclusive"
+        if self.restless or any(each.standing not in ("none", "costly", "little") for each in self.findings):
+            return "inconclusive"
+        little = any(each.standing == "little" for each in self.findings)
+        return "little to gain" if little else "leave the settings alone"
 
     @property
     def differs(self) -> bool:

@@ -48,13 +48,13 @@ def render_verdict(console: Console, tuned: Tuned) -> None:
         line(console, f"The program itself ended with status {tuned.exit_code}.")
     given_up = sum(1 for trial in tuned.trials if trial.problem)
     said = [*([f"{units.number(given_up, 'setting')} given up: --details"] if given_up else []), *tuned.notes]
-    notes_that_fit(console, said, NOTES - WINNER * sum(finding.wins for finding in tuned.findings))
+    notes_that_fit(console, said, NOTES - WINNER * sum(finding.gains for finding in tuned.findings))
 
 
 def _finding(console: Console, tuned: Tuned, finding: Finding) -> None:
     style = "green" if finding.wins else "dim"
     console.print(Padding(Text(printable(words.verdict(finding)), style=style), (0, 0, 0, 2)))
-    if finding.wins:
+    if finding.gains:
         # A command is never broken into lines: it is there to be pasted.
         console.print(Text(f"      {printable(words.command(tuned, finding))}"), soft_wrap=True)
         for said in (words.about(tuned, finding), words.beside(finding)):

@@ -15,6 +15,7 @@ class FindingView:
 
     said: str
     wins: bool
+    gains: bool
     command: str
     about: str
     beside: str
@@ -50,6 +51,7 @@ def view(tuned: Tuned) -> TuneView:
             FindingView(
                 said=printable(words.verdict(each)),
                 wins=each.wins,
+                gains=each.gains,
                 command=printable(words.command(tuned, each)),
                 about=printable(words.about(tuned, each)),
                 beside=words.beside(each),

@@ -31,7 +31,8 @@ def headline(tuned: Tuned) -> str:
 
 
 def _why_not(tuned: Tuned) -> str:
-    if little := list(dict.fromkeys(each.name for each in tuned.findings if each.standing == "little")):
+    if tuned.conclusion == "little to gain":
+        little = list(dict.fromkeys(each.name for each in tuned.findings if each.standing == "little"))
         return f"{listed(little)} hardly {'pays' if len(little) == 1 else 'pay'}"
     if any(each.is_open for each in tuned.findings):
         return "the intervals are too wide to say"
@@ -66,7 +67,7 @@ def verdict(finding: Finding) -> str:
     if finding.too_short and finding.ratio is not None:
         return (
             f"{subject}: the program is too short to tell; the best candidate ({finding.name}) takes "
-            f"{units.more_or_less(finding.ratio.value - finding.ratio.baseline)}"
+            f"{units.more_or_less(finding.ratio.typical - finding.ratio.baseline)}"
         )
     if finding.ratio is None:
         tried = f" ({finding.name})" if finding.name else ""

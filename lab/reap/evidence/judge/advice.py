@@ -15,7 +15,7 @@ from reap.launch import price
 
 
 def change_either(facts: Facts) -> Concluded:
-    """A setting and an allocator are faster: proven, beyond noise, worth it, and none by clearly more."""
+    """A setting and an allocator are faster, one of them perhaps by little, and neither by clearly more."""
     setting, side = facts.best_setting, facts.best
     assert setting is not None and side is not None  # noqa: S101, PT018 - the rule applies only then
     names = f"{facts.variables(setting)} or {side.allocator}"

@@ -49,9 +49,18 @@ def ratio_of(side: Side, *, memory: bool) -> Ratio:
     return times[0]
 
 
-def kernels_part(suspicions: Iterable[Suspicion]) -> float:
-    """The part of the time that the kernel takes for fresh memory, as far as that may be a cause."""
-    return max((each.weight for each in suspicions if each.cause in _OF_THE_KERNEL), default=0.0)
+def kernels_part(suspicions: Iterable[Suspicion], ran: Trials) -> float:
+    """The part of the time that the kernel takes for fresh memory, where trials do not refute it."""
+    return max(
+        (each.weight for each in suspicions if each.cause in _OF_THE_KERNEL and not _is_refuted(each, ran)),
+        default=0.0,
+    )
+
+
+def _is_refuted(suspicion: Suspicion, ran: Trials) -> bool:
+    told = [judge.standing(*ran[arm]) for arm in suspicion.arms if arm in ran]
+    known = [each for each in told if each is not Standing.UNTRUSTED]
+    return bool(known) and all(each is Standing.NONE for each in known)
 
 
 def by_kernel(suspicion: Suspicion, ratio: Ratio, arm: str, kernel: float) -> bool:

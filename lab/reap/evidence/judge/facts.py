@@ -124,12 +124,14 @@ class Facts:
     def better(self) -> Literal["setting", "allocator", "either", ""]:
         """Kind of change that gains clearly more, by about what is worth a change; empty without gains.
 
-        The intervals do not overlap, and the estimates are apart by at least what is worth it.
+        The intervals do not overlap, and the estimates are apart by at least what is worth it. Gains in
+        different times cannot be held against each other.
         """
         if self.best is None or self.best_setting is None or self.comparison is None:
             return "allocator" if self.best else "setting" if self.best_setting else ""
-        won, rival = self.won(self.best).ratio, self.won(self.best_setting).ratio
-        if abs(rival.value - won.value) < self.comparison.worth:
+        times = self.won(self.best), self.won(self.best_setting)
+        won, rival = (each.ratio for each in times)
+        if times[0].metric != times[1].metric or abs(rival.value - won.value) < self.comparison.worth:
             return "either"
         if won.high < rival.low:
             return "allocator"

@@ -107,7 +107,7 @@ def judged(
     """
     suspicions = [_by_size(each, ran, above_cache) for each in suspicions]
     heavy = {each.cause for each in suspicions if each.weight >= CAUSE_WORTH}
-    known = _Known(above_cache, kernels_part(suspicions))
+    known = _Known(above_cache, kernels_part(suspicions, ran))
     every = [_finding(each, ran, missing, remedies, known) for each in suspicions]
     # What was tried for a small share, or for none, is worth a word only where it gained.
     faults = next(
