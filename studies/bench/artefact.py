@@ -50,7 +50,7 @@ COUNTS = """\
 
 def _read(repository: Path, file: str) -> Any:  # noqa: ANN401 - JSON is
     command = ["git", f"--git-dir={repository}", "show", f"{COMMIT}:{file}"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
 def _times(repository: Path, folder: str, programs: dict[str, str]) -> Iterator[str]:

@@ -3,5 +3,8 @@
 said=$("$@") || exit
 case $said in
 *Done.*) echo done ;;
-*) exit 1 ;;
+*)
+    echo "$1 printed no line that begins with Done." >&2
+    exit 1
+    ;;
 esac

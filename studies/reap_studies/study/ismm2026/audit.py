@@ -51,7 +51,7 @@ def second_machine() -> TableView:
     ]
     title = (
         f"The artefact's second machine ({second.machine}): elapsed time over the other allocators to that "
-        f"over glibc. None is farther from 1 than {units.ratio(farthest)}. Were they loaded there?"
+        f"over glibc. None is farther from 1 than {units.ratio(farthest)}: were they loaded there?"
     )
     return TableView(title, columns, [[*at, *row] for at, row in rows.items()])
 
@@ -94,11 +94,11 @@ def _here(study: Study) -> dict[tuple[str, str, str], list[str]]:
 
 
 def _cells(arm: Arm | None, clean: Arm | None) -> list[str]:
-    if arm is None or clean is None or arm.misses is None or clean.misses is None:
+    if arm is None or clean is None:
         return []
     time = arm.slowdown.get("cpu")
-    return [
-        units.ratio_with_interval(time.ratio) if time else units.UNKNOWN,
-        units.ratio(arm.misses.first / max(clean.misses.first, 1)),
-        units.ratio(arm.misses.last / max(clean.misses.last, 1)),
-    ]
+    said = [units.ratio_with_interval(time.ratio) if time else units.UNKNOWN]
+    if arm.misses is None or clean.misses is None:
+        return [*said, units.UNKNOWN, units.UNKNOWN]
+    pairs = ((arm.misses.first, clean.misses.first), (arm.misses.last, clean.misses.last))
+    return [*said, *(units.ratio(here / max(base, 1)) for here, base in pairs)]

@@ -143,8 +143,6 @@ PROGRAMS = (
 
 ORIGINALS = ("mudlle", "clang")
 """The workloads that are the paper's own programs, in later versions."""
-MICROBENCHMARK = {"glibc": 1.24, "jemalloc": 1.11, "mimalloc": 1.08}
-"""What its microbenchmark gained by its freelist, by allocator. (Section 4.3)"""
 
 REJECTED = (
     ("gcc", "region", "its obstacks and zones stand beside a collector: nothing switches them off"),

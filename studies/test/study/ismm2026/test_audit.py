@@ -31,7 +31,7 @@ def test_the_second_machine_has_glibc_s_times_over_every_allocator():
     assert farthest(artefact.second_machine(), programs) < 1.02
     assert farthest(artefact.published(), programs) > 1.5
     table = audit.second_machine()
-    assert "Were they loaded there?" in table.title
+    assert "were they loaded there?" in table.title
     assert len(table.rows) == 4 * (4 + 2)
     assert {len(row) for row in table.rows} == {len(table.columns)}
 
