@@ -472,6 +472,7 @@ uint32_t Image::intern_by_walk(ThreadState &thread) noexcept {
     }
     DeepStack &deep = thread.full->deep;
     const bool left_out = unwinder_.walk_deep(deep);
+    thread.walked += static_cast<uint32_t>(deep.count);
     thread.full->limit = left_out ? kFewFrames : kMaxFrames;
     if (left_out) thread.full->known.count = 0; // comparing many frames would find nothing
     if (left_out && !number_outer(deep)) return 0;

@@ -71,9 +71,10 @@ struct alignas(64) ThreadState {
     AddressOwners::Tag owner = AddressOwners::tag_of(0); // the number as a mark
     RecordStream events;
 
-    size_t sizes = 0;     // smaller sizes have exact counters whose pages are allocated
-    uint64_t paid = 0;    // of `events_so_far`, those whose cost has been reported
-    uint32_t walked = 0;  // stacks that were walked since then
+    size_t sizes = 0;  // smaller sizes have exact counters whose pages are allocated
+    uint64_t paid = 0; // of `events_so_far`, those whose cost has been reported
+    uint32_t walked =
+        0; // stacks that were walked since then, or frames of those that are too deep to remember
     uint64_t began = 0;   // ticks
     uint32_t unloads = 0; // calls of dlclose that this thread is in
     uint32_t tid = 0;

@@ -14,8 +14,9 @@ class Exactness {
   public:
     using Shared = decltype(reap_file_header::exact);
 
-    // Estimates of CPU time. A walk is through a stack that was not a recent one, and a frame one that was
-    // met for the first time; the child of a fork has to copy the pages of the recorder that it writes to.
+    // Estimates of CPU time. A walk is through a stack that was not a recent one, or past a frame of one that
+    // is too deep to remember; a frame is one that was met for the first time; the child of a fork has to
+    // copy the pages of the recorder that it writes to.
     static constexpr uint64_t kEventNs = 25;
     static constexpr uint64_t kWalkNs = 60;
     static constexpr uint64_t kFrameNs = 1'000;
