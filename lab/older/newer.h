@@ -23,9 +23,13 @@ void with_modules(void (*look)(const link_map *first, void *passed), void *passe
 // 0.1 us each, and allocates nothing.
 const void *find_newer(const char *name) noexcept;
 
-// A library is about to be opened or closed, by this thread. The child of a fork finds modules by what they
+// Tells that this thread is about to open or close a library. The child of a fork finds modules by what they
 // were when it was made, since the loader's lock may be taken there for ever; from now on as they are.
 void before_modules_change() noexcept;
+
+// Notes the modules for the child that this thread is about to fork. Takes the loader's lock, so it comes
+// before any lock that a thread takes while it has that; else a handler of fork does it.
+void prepare_fork() noexcept;
 
 enum class Library { Libc, Later }; // Later: of a library that the program may load while it runs
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "newer.h"
@@ -34,7 +35,7 @@ struct Wanted {
     dl_find_object *object;
 };
 
-// False where the module does not have `address`; 0 is an address of any.
+// Describes a module that has `address`, and returns whether it does; 0 is an address of any.
 bool describe(const dl_phdr_info &module, uintptr_t address, dl_find_object &object) noexcept {
     bool inside = address == 0;
     uintptr_t begin = UINTPTR_MAX;
@@ -74,7 +75,12 @@ class AtFork {
   public:
     void prepare() noexcept {
         if (newer_find_object.get() != nullptr || *single_threaded != 0) return;
-        while (__atomic_exchange_n(&forking_, true, __ATOMIC_ACQUIRE)) sched_yield();
+        const auto self = static_cast<pid_t>(syscall(SYS_gettid));
+        if (__atomic_load_n(&forking_, __ATOMIC_RELAXED) == self) return; // see prepare_fork
+        for (pid_t none = 0;
+             !__atomic_compare_exchange_n(&forking_, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+             none = 0)
+            sched_yield();
         if (is_copy) return; // they are known, and the lock may be taken
         count_ = 0;
         dl_iterate_phdr(
@@ -85,10 +91,15 @@ class AtFork {
             },
             this);
     }
-    void in_parent() noexcept { __atomic_store_n(&forking_, false, __ATOMIC_RELEASE); }
+    // Writes nothing where nothing was prepared, and so do children: each page would be copied.
+    void in_parent() noexcept {
+        if (__atomic_load_n(&forking_, __ATOMIC_RELAXED) != 0)
+            __atomic_store_n(&forking_, 0, __ATOMIC_RELEASE);
+    }
     void in_child() noexcept {
-        is_copy = is_copy || (forking_ && count_ > 0);
-        forking_ = false;
+        if (forking_ == 0) return;
+        is_copy = is_copy || count_ > 0;
+        forking_ = 0;
     }
     [[nodiscard]] bool find(uintptr_t address, dl_find_object &object) const noexcept {
         for (size_t i = 0; i < count_; ++i) {
@@ -103,14 +114,14 @@ class AtFork {
 
   private:
     static constexpr size_t kMost = 1024;
-    bool forking_ = false; // (atomic)
+    pid_t forking_ = 0; // (atomic) the thread that forks
     size_t count_ = 0;
     dl_find_object objects_[kMost]{};
 };
 
 constinit AtFork at_fork;
 
-// Before the other constructors of the object: its handlers in a child are the first.
+// Runs before the other constructors of the object: its handlers in a child are the first.
 [[gnu::constructor(101)]] void prepare_for_forks() {
     pthread_atfork([] { at_fork.prepare(); }, [] { at_fork.in_parent(); }, [] { at_fork.in_child(); });
 }
@@ -125,6 +136,8 @@ bool find_object(const void *address, dl_find_object &object) noexcept {
 } // namespace
 
 void before_modules_change() noexcept { is_copy = false; }
+
+void prepare_fork() noexcept { at_fork.prepare(); }
 
 } // namespace reap::older
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
+#include <stop_token>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -81,9 +82,8 @@ TEST(Newer, TheDefaultVersionIsFound) {
 
 // A thread that looks at the modules again and again holds the loader's lock nearly always.
 TEST_P(Objects, AChildOfAForkDoesNotWaitForTheLoadersLock) {
-    std::atomic<bool> ended{false};
-    std::thread holder([&ended] {
-        while (!ended) {
+    const std::jthread holder([](const std::stop_token &stop) {
+        while (!stop.stop_requested()) {
             dl_iterate_phdr([](dl_phdr_info *, size_t, void *) { return ::usleep(1000), 1; }, nullptr);
             ::usleep(100);
         }
@@ -104,8 +104,6 @@ TEST_P(Objects, AChildOfAForkDoesNotWaitForTheLoadersLock) {
         ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
         ASSERT_EQ(WEXITSTATUS(status), 0);
     }
-    ended = true;
-    holder.join();
 }
 
 // The loader's lock is free again there: whoever opens one takes it.

@@ -142,10 +142,17 @@ inline bool is_single_threaded() noexcept {
 #endif
 }
 
-// A library is about to be opened or closed, by this thread.
+// Tells that this thread is about to open or close a library.
 inline void before_modules_change() noexcept {
 #ifdef REAP_OLDER
     older::before_modules_change();
+#endif
+}
+
+// Notes the modules for the child that this thread is about to fork, under no lock of ours.
+inline void prepare_fork() noexcept {
+#ifdef REAP_OLDER
+    older::prepare_fork();
 #endif
 }
 

@@ -17,9 +17,10 @@ class ThreadEnd {
     REAP_COLD bool prepare() noexcept {
         if (__atomic_load_n(&known_, __ATOMIC_ACQUIRE) != 0) return true;
         pthread_key_t key = 0;
-        if (pthread_key_create(&key, function_) != 0) return false;
+        // Another thread may have the last one.
+        if (pthread_key_create(&key, function_) != 0) return __atomic_load_n(&known_, __ATOMIC_ACQUIRE) != 0;
         uint64_t none = 0;
-        // Of threads that come here at the same time none waits: the first key counts.
+        // The first key counts: none of several threads waits for another.
         if (!__atomic_compare_exchange_n(&known_, &none, uint64_t{key} + 1, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_ACQUIRE))
             pthread_key_delete(key);

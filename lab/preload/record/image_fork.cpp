@@ -47,6 +47,7 @@ uint64_t Image::find_process_start(bool forked) noexcept {
 
 void Image::before_fork() noexcept {
     thread_state.busy = true; // the sampling timer must not wait for a lock that this thread holds
+    prepare_fork();
     start_lock_.lock();
     definitions_lock_.lock();
     idle_lock_.lock();

@@ -86,8 +86,7 @@ void Image::lend(const char *path, const char *name, size_t length) noexcept {
     lend_file(socket_, path, name, length);
 }
 
-// Before glibc 2.35 the loader's lock is taken to find a module, and who has it may define one: it is not
-// taken under ours.
+// Finds modules outside our lock: before glibc 2.35 that takes the loader's, and who has that may define one.
 void Image::forget_closed_modules() noexcept {
     if (state_ != State::Running) return;
     const uint32_t known = __atomic_load_n(&module_count_, __ATOMIC_ACQUIRE);
