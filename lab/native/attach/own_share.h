@@ -6,7 +6,7 @@
 
 namespace reap::native {
 
-// By samples of that time, which need no cost of a probe: on a busy machine that is twice and more of what
+// Takes samples of that time, which need no cost of a probe: on a busy machine that is twice and more of what
 // was measured, and the process's own time a small difference of two large figures. A probe also slows the
 // code that runs after it, in a virtual machine by some 3 % of its own cost, and that counts as the process's
 // own time: where it uses little more for itself, it is known as an upper bound.
@@ -24,8 +24,8 @@ class OwnShare {
         bool known = false; // else it is at most as much
     };
 
-    // Of each window in turn. One with few own samples is taken together with those before it: each call of
-    // theirs had as much of the process's own time.
+    // Returns it for each window in turn. One with few own samples is taken together with those before it:
+    // each call of theirs had as much of the process's own time.
     Own add(const Window &window) {
         if (window.samples == 0) {
             const double own = window.cpu - window.probes;
@@ -37,7 +37,7 @@ class OwnShare {
         calls_ = calls_ * before + window.calls;
         samples_ = samples_ * before + static_cast<double>(window.samples);
         own_ = own_ * before + own;
-        // One more of both: the mean of its reciprocal, by which calls are multiplied, is then right.
+        // Adds one to both: the mean of its reciprocal, by which calls are multiplied, is then right.
         const double seconds = cpu_ * (own_ + 1) / (samples_ + 1) * (calls_ > 0 ? window.calls / calls_ : 1);
         return {std::min(seconds, window.cpu), own_ >= kKnown && own_ >= samples_ * kResolved};
     }

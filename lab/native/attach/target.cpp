@@ -13,6 +13,7 @@
 
 #include "attach/failure.h"
 #include "attach/probe/entry.h"
+#include "attach/probe/program.h"
 #include "attach/process/linked.h"
 #include "attach/process/mappings.h"
 #include "files/file.h"
@@ -266,6 +267,8 @@ std::vector<AllocatorFunction> Target::functions(std::string &provider, LinkedFi
     const std::vector<AllocatorFunction> all = found;
     const Codes codes(all);
     std::erase_if(found, [&](const AllocatorFunction &each) { return leads_to_another(each, all, codes); });
+    // Cuts what only a strange process has: hundreds of functions, of a dozen allocators.
+    if (found.size() > kMostProbes) found.resize(kMostProbes);
     for (AllocatorFunction &function : found) {
         const bool arguments =
             format::place_of(function.arguments, 's') > 0 || format::place_of(function.arguments, 'n') > 0;

@@ -111,6 +111,7 @@ class Watch::Windows {
             settle_window(begin);
             begin_window(begin);
         }
+        own_time_.count(false);
         // Removing takes its time: what was asked for is what is recorded.
         const Reading end = at(options_.until, last_end_, reading());
         settle_window(end);
@@ -141,7 +142,7 @@ class Watch::Windows {
         std::map<std::string, std::unique_ptr<Descriptor>> files_;
     };
 
-    // Where user code stands while a probe takes its time.
+    // Returns where user code stands while a probe takes its time.
     static std::vector<AddressRange> around(const std::vector<AllocatorFunction> &functions) {
         std::vector<AddressRange> found;
         for (const AllocatorFunction &each : functions)
@@ -188,7 +189,8 @@ class Watch::Windows {
     // CPU time that probes have cost it, in seconds.
     [[nodiscard]] double spent() const {
         double cost = static_cast<double>(probes_.samples()) * cost_.sample_ns +
-                      static_cast<double>(probes_.python_ns());
+                      static_cast<double>(probes_.python_ns()) +
+                      static_cast<double>(own_time_.counted().all) * OwnTime::kSampleNs;
         for (size_t i = 0; i < functions_.size(); ++i) {
             cost += (static_cast<double>(probes_.met(i)) + uncounted_[i]) *
                     (functions_[i].emulated ? cost_.emulated_ns : cost_.stepped_ns);

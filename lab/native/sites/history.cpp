@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint32_t kLeastRow = SiteHistories::kLeastRow;
 constexpr uint64_t kClockOfCall = 16; // bytes by which a thread's clock advances beside the size
+constexpr uint64_t kFinest = 4;       // parts of a step that the sizes of blocks may make of it
 
 // A block in use.
 struct Kept {
@@ -230,9 +231,10 @@ class Historian {
     // not grow by anything else.
     static void settle(SiteHistory &history) {
         if (history.grid == 0 || history.step % history.grid == 0) return;
-        if (history.step > history.grid)
+        // One block of another growth makes the grid as fine as chance has it.
+        if (history.step > history.grid && history.step <= kFinest * history.grid)
             history.step = history.grid;
-        else if (history.grid % history.step != 0)
+        else if (history.step > history.grid || history.grid % history.step != 0)
             history.lead = 0;
     }
 

@@ -29,7 +29,7 @@ int load_program(bpf_prog_type type, const std::vector<bpf_insn> &code) noexcept
     attributes.insns = reinterpret_cast<uint64_t>(code.data());
     attributes.insn_cnt = static_cast<uint32_t>(code.size());
     attributes.license = reinterpret_cast<uint64_t>("Dual MIT/GPL");
-    // Of the probes' programs; for an event it makes no difference.
+    // Probes' programs need it; for an event it makes no difference.
     if (type == BPF_PROG_TYPE_KPROBE) attributes.expected_attach_type = kUprobeMulti;
     return bpf(BPF_PROG_LOAD, attributes);
 }

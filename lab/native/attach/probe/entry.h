@@ -20,9 +20,9 @@ struct ProbeSpot {
 // does not emulate costs two exceptions in place of one. The entry itself where nothing better is known.
 ProbeSpot cheapest_spot(std::span<const unsigned char> code, bool arguments);
 
-// Where user code stands that is about to meet a probe on the first of these instructions, or has just come
-// back from it, in bytes from there. One that the kernel emulates may lead elsewhere; the length of others is
-// not known: as long as one can be.
+// Returns where user code stands that is about to meet a probe on the first of these instructions, or has
+// just come back from it, in bytes from there. One that the kernel emulates may lead elsewhere; the length of
+// others is not known: as long as one can be.
 std::vector<AddressRange> around_probe(std::span<const unsigned char> code, bool emulated);
 
 // Of a function that is a jump alone: how far the target lies from its entry; 0 for others.

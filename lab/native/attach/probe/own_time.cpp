@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <set>
@@ -22,15 +23,24 @@
 namespace reap::native {
 namespace {
 
-constexpr size_t kCounts = 4096; // a page
-constexpr uint64_t kPeriod =
-    997'000; // ns of CPU time between samples: in a virtual machine one may take 80 us
-constexpr size_t kMostThreads = 256;   // a descriptor each
-constexpr uint32_t kUserSide = 1 << 8; // BPF_F_USER_STACK
+constexpr size_t kCounts = 4096;        // a page
+constexpr uint64_t kPeriod = 1'997'000; // ns of CPU time between samples
+constexpr size_t kMostThreads = 128;    // a descriptor each
+constexpr uint32_t kUserSide = 1 << 8;  // BPF_F_USER_STACK
 
 // The page from which the kernel steps instructions that it does not emulate: the last of user space, whether
-// tables of pages have four levels or five.
+// tables of pages have four levels or five, unless the stack is there.
 constexpr uint64_t kStepped = 0x7fff'ffff'e000;
+
+bool has_stack_there(pid_t process) {
+    std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+        const size_t dash = line.find('-');
+        if (line.ends_with("[stack]") && dash != std::string::npos)
+            return std::strtoull(line.c_str() + dash + 1, nullptr, 16) > kStepped;
+    }
+    return false;
+}
 
 // Counts a sample, as the process's own unless its user code stands at one of the addresses.
 std::vector<bpf_insn> assemble_own_time(int counts, const std::vector<AddressRange> &probed) {
@@ -65,7 +75,7 @@ std::vector<bpf_insn> assemble_own_time(int counts, const std::vector<AddressRan
     return out.take();
 }
 
-// Of the CPU time of a thread, and of threads that it makes; not of processes.
+// Opens a timer of a thread's CPU time, which threads that it makes inherit, and processes do not.
 int open_timer(pid_t thread) {
     perf_event_attr attributes{};
     attributes.size = sizeof attributes;
@@ -89,13 +99,14 @@ OwnTime::OwnTime(pid_t process, const std::vector<AddressRange> &probed) {
 }
 
 void OwnTime::open(pid_t process, const std::vector<AddressRange> &probed) {
+    if (has_stack_there(process)) throw AttachFailure("perf", ENOTSUP);
     const Descriptor map(make_map(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(Count), 1, BPF_F_MMAPABLE));
     counts_ = map_memory<Count>(map.get(), kCounts, PROT_READ | PROT_WRITE, 0);
     const Descriptor program(load_program(BPF_PROG_TYPE_PERF_EVENT, assemble_own_time(map.get(), probed)));
     if (program.get() < 0) throw AttachFailure("bpf", errno);
     std::set<pid_t> known;
     const std::filesystem::path folder = "/proc/" + std::to_string(process) + "/task";
-    // Again, until a look finds none: one that is not known yet may make others.
+    // Looks again until it finds none: one that is not known yet may make others.
     for (bool found = true; found;) {
         found = false;
         std::error_code gone;

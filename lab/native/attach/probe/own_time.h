@@ -22,15 +22,18 @@ class OwnTime {
         uint64_t own = 0;
     };
 
-    // `probed`: addresses in the process that belong to probes. Where the kernel does not allow it, or the
-    // process has too many threads, nothing is ever counted.
+    // What a sample costs the process, about: measured in a virtual machine, where an interrupt costs most.
+    static constexpr double kSampleNs = 30'000;
+
+    // `probed`: addresses in the process that belong to probes. Where the kernel does not allow it, the
+    // process has too many threads, or its addresses are not randomised, nothing is ever counted.
     OwnTime(pid_t process, const std::vector<AddressRange> &probed);
     ~OwnTime();
     OwnTime(const OwnTime &) = delete;
     OwnTime &operator=(const OwnTime &) = delete;
 
     void count(bool on) const noexcept;
-    // Since the begin.
+    // All samples since construction.
     [[nodiscard]] Count counted() const noexcept;
 
   private:
