@@ -110,6 +110,7 @@ def test_it_is_measured(tmp_path: Path) -> None:
     assert ratios["peak_resident"] > 0.9
 
 
+@pytest.mark.timed
 def test_a_program_that_ends_at_once_has_no_settled_memory(tmp_path: Path) -> None:
     done = reap("compare", "--for", "settled", "--against", "/bin/true 2", "--", "/bin/true", cwd=tmp_path)
     assert done.returncode == ExitCode.FAILED
