@@ -62,8 +62,7 @@ constexpr uint64_t share = 50;     // reading under the allocator's locks takes 
 constexpr uint64_t walk_share = 4; // walking without locks, at most 1/walk_share of another CPU
 constexpr uint64_t steady = 20;    // while the heaps change by at most 1/steady, walking takes 1/share, too
 constexpr size_t stack_bytes = size_t{256} * 1024;
-constexpr uint64_t first_rest = second / 200; // doubled up to the interval, for short programs
-constexpr uint64_t max_sleep = second / 4;    // a process outlives its main thread by at most this
+constexpr uint64_t max_sleep = second / 4; // a process outlives its main thread by at most this
 constexpr int one = 1;
 constexpr time_t join_timeout = 1; // seconds
 
@@ -180,7 +179,6 @@ void *poll_allocator(void *passed) {
     if (passed != nullptr) static_cast<MappedBlocks *>(passed)->open();
     linked.forget();
     LastWalk last;
-    uint64_t rest = first_rest < interval ? first_rest : interval;
     do {
         uint64_t values[REAP_RESIDENT_VALUES];
         const uint64_t begin = thread_cpu_time();
@@ -210,8 +208,7 @@ void *poll_allocator(void *passed) {
                     .arena = values[0],
                     .resident = found.main.resident + found.others.resident + found.around.unread_resident};
         }
-        if (!rest_for(cost > rest ? cost : rest)) break;
-        rest = 2 * rest < interval ? 2 * rest : interval;
+        if (!rest_for(cost > interval ? cost : interval)) break;
     } while (true);
     __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
     return nullptr;

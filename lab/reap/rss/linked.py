@@ -16,9 +16,7 @@ _SECONDS = 1.0
 _LONG = 4 << 20
 """Letters of /proc/PID/smaps, some 5,000 mappings, from which on these pauses are longer: they take 20 ms."""
 _WAIT = 0.2
-"""Seconds that a snapshot waits for a search: the process may not live long ..."""
-_OF_AGE = 0.25
-"""... and at most this part of the time so far where its answer is asked for: growth is not missed."""
+"""Seconds that a snapshot waits for a search: the process may not live long."""
 
 
 @dataclass
@@ -73,7 +71,7 @@ class Search:
             pause = _SECONDS * max(1, len(mappings) / _LONG)
             process.due = now + pause
             process.search = self._reader.submit(mapped.find, pid, mappings)
-            wait([process.search], _WAIT if path is None else min(_WAIT, _OF_AGE * now))
+            wait([process.search], _WAIT)
             self._finish(process, token, path)
         process.token = token
         return _with_values(process.places, said)

@@ -25,9 +25,8 @@ Take = Callable[[Moment], None]
 _SHARE, _CREDIT = 0.012, 0.02
 """CPU time of looking: as a share of the time, and in seconds that may be spent at first, for short programs.
 Many mappings are looked at less often."""
-_FIRST, _SOONER = 0.005, 1 / 8
-"""Seconds to the second look, and the part of the time so far after which the next one comes: a short program
-is seen close to its peak."""
+_FIRST = 0.005
+"""Seconds to the second look."""
 _LATE = 5.0
 """Seconds, and twice the interval, that an answer may be old. On a busy machine our thread in the program
 waits for a CPU so long that most of the heap may be freed meanwhile."""
@@ -251,7 +250,7 @@ def _ticks(interval: float, seconds: float | None, end: threading.Event | None =
             rest = min(rest, max(seconds - (time.monotonic() - begin), 0))
         if ended.wait(rest):
             return
-        step = min(interval, max(step, _SOONER * (time.monotonic() - begin)))
+        step = min(interval, step * 2)
 
 
 def require_interval(interval: float) -> None:
