@@ -64,7 +64,8 @@ class Running:
 @contextlib.contextmanager
 def crowded(pid, count):
     """A process shares one core with so many that are busy, on any machine."""
-    core = {max(os.sched_getaffinity(0))}
+    before = os.sched_getaffinity(pid)
+    core = {max(before)}
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         for each in (pid, *(one.pid for one in busy)):
@@ -74,6 +75,8 @@ def crowded(pid, count):
         for one in busy:
             one.kill()
             one.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(pid, before)
 
 
 @contextlib.contextmanager
