@@ -258,7 +258,7 @@ def test_drawings_stay_legible_on_a_phone(opened: Opened, dark: bool) -> None:
     held = page.js(
         "[...document.querySelectorAll('.panned')].map(p => [p.scrollWidth, p.clientWidth, p.tabIndex])"
     )
-    assert len(held) == 4  # who was executing, and drag of three processes
+    assert len(held) == 3  # drag of three processes
     assert all(drawn > shown and reached == 0 for drawn, shown, reached in held)
     boxes = page.js("[...document.querySelectorAll('.flame g.frame')].map(f => f.getAttribute('aria-label'))")
     assert "malloc (the allocator's): 75 % (30 samples)" in boxes
