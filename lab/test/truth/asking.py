@@ -46,8 +46,9 @@ def of_wall(case: Case, scale: float, folder: Path, *, cured: bool = False) -> l
 
 
 def of_rss(case: Case, scale: float, *, cured: bool = False) -> ResidenceVerdict:
-    """The verdict of `reap rss`."""
+    """The verdict of `reap rss`; programs that hold memory for it hold it longer, for a busy machine."""
     found, launch = _launch(case, scale, cured=cured)
+    launch = msgspec.structs.replace(launch, environment={**launch.environment, "STAY": "1500"})
     observed = run.command(found, launch, INTERVAL, io.StringIO(), ask=True)
     return judge_residence(observed.tree or observed.processes[0])
 

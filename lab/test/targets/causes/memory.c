@@ -10,8 +10,11 @@
 
 enum { KB = 1024, MB = 1024 * 1024 };
 
-// For `rss`, which samples ten times a second: keeps memory resident for a moment.
-static void stay(void) { usleep(500000); }
+// Keeps memory resident for a moment, for `rss`: half a second, or $STAY milliseconds.
+static void stay(void) {
+    const char *milliseconds = getenv("STAY");
+    usleep(1000 * (milliseconds != NULL ? (useconds_t)strtoul(milliseconds, NULL, 10) : 500));
+}
 
 static char *filled(size_t size) { return memset(malloc(size), 1, size); }
 
