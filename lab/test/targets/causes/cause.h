@@ -2,6 +2,8 @@
 #pragma once
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 // From heap.c: limited by the allocator, or by memory that it keeps.
 void cause_tcache(double scale);
@@ -43,6 +45,12 @@ static inline uint64_t next_number(uint64_t *state) {
 
 // Uses CPU time without memory: about a nanosecond per iteration.
 uint64_t compute(uint64_t turns, uint64_t seed);
+
+// Keeps memory resident for so many milliseconds, or for $STAY.
+static inline void stay_for(unsigned milliseconds) {
+    const char *asked = getenv("STAY");
+    usleep(1000 * (asked != NULL ? (unsigned)strtoul(asked, NULL, 10) : milliseconds));
+}
 
 // Creates a thread and waits for its end: from then on the C library takes its locks, as in any
 // multi-threaded program.

@@ -179,6 +179,7 @@ void cause_leak(double scale) {
         sum += sum_of(session);
         if (cured) free(session);
     }
+    stay_for(0);
     printf("%lu\n", sum);
 }
 
@@ -199,6 +200,7 @@ void cause_fresh(double scale) {
     long asked = (long)(1000000 * scale); // of the newest: a program that used all of it would not grow then
     for (; list != NULL && asked > 0; list = list->next, asked--) sum += (uint64_t)list->values[3];
     if (cured) sum += compute((uint64_t)(1e9 * scale), sum);
+    stay_for(0);
     printf("%lu\n", sum);
 }
 

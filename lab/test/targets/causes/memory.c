@@ -10,11 +10,8 @@
 
 enum { KB = 1024, MB = 1024 * 1024 };
 
-// Keeps memory resident for a moment, for `rss`: half a second, or $STAY milliseconds.
-static void stay(void) {
-    const char *milliseconds = getenv("STAY");
-    usleep(1000 * (milliseconds != NULL ? (useconds_t)strtoul(milliseconds, NULL, 10) : 500));
-}
+// For `rss`, which samples ten times a second.
+static void stay(void) { stay_for(500); }
 
 static char *filled(size_t size) { return memset(malloc(size), 1, size); }
 
