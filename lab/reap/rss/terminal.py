@@ -67,7 +67,7 @@ def render_others(console: Console, others: Sequence[Residence]) -> None:
     """A line for each of the largest of the other processes of a command."""
     for each in others[:_OTHERS]:
         size, private = units.size(each.largest.resident), units.size(each.last.private)
-        # Of a process that was gone before it could be asked the number is all that is known.
+        # The number is all that is known of a process that was gone before it could be asked.
         nameless = each.command == [f"process {each.pid}"]
         name = "" if nameless else f": {shortened(printable(shlex.join(each.command)), 60)}"
         line(console, f"also: process {each.pid}, at most {size}, {private} private at the end{name}")

@@ -140,7 +140,7 @@ class Tuned(Record):
 
     @property
     def conclusion(self) -> Conclusion:
-        """Of all objectives; where one is open, only a gain is concluded."""
+        """Conclusion on all objectives; where one is open, only a gain is concluded."""
         if any(each.wins for each in self.findings):
             return "a setting helps"
         if self.restless or any(each.standing not in ("none", "costly", "little") for each in self.findings):

@@ -1,4 +1,4 @@
-// What a process spends its CPU time on while probes are set: on them, or on itself.
+// CPU time of a process while probes are set: spent on them, and on itself.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ class OwnTime {
         uint64_t own = 0;
     };
 
-    // What a sample costs the process, about: measured in a virtual machine, where an interrupt costs most.
+    // Cost of a sample to the process, about: measured in a virtual machine, where an interrupt costs most.
     static constexpr double kSampleNs = 30'000;
 
     // `probed`: addresses in the process that belong to probes. Where the kernel does not allow it, the

@@ -1,4 +1,4 @@
-"""What the authors' artefact has: times on two machines and counters, and our times beside theirs.
+"""Contents of the authors' artefact: times on two machines and counters, and our times beside theirs.
 
 Their machine, compilers and inputs are others, their times are elapsed time and ours CPU time, and they ran
 an arm's runs one after another: so ratios are compared, and no rule judges by theirs.
@@ -45,7 +45,7 @@ class Counted(Record):
 
 
 class Source(Record):
-    """Where figures are from."""
+    """Origin of figures."""
 
     repository: str
     commit: str

@@ -1,4 +1,4 @@
-"""What the artefact has besides the paper's figures, as tables: its second machine, and its counters.
+"""Tables of what the artefact adds to the paper's figures: its second machine, and its counters.
 
 The machines, inputs and levels differ from ours, so no rule judges by these.
 """

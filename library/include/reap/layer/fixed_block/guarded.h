@@ -18,7 +18,7 @@ template <Source Upstream>
 template <class Visit>
 void FixedBlock<Upstream>::each_slab(Slab *chunk, Visit visit) noexcept {
     std::byte *at = reinterpret_cast<std::byte *>(chunk);
-    // What has a chunk has a slab size. NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
+    // A chunk implies a slab size. NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
     for (std::size_t left = chunk->size / slab_size_; left > 0; --left, at += slab_size_) visit(at + lead_);
 }
 
