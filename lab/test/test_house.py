@@ -31,9 +31,10 @@ NATIVE = {
     "spawn": {"format"},
     "calibrate": set(),
     "older": {"format", "preload"},  # is linked into preloads, and reads modules as they do
-    "preload": {"format", "marks", "older"},
+    "glibc": {"format"},  # walks memory that whoever links it reads
+    "preload": {"format", "glibc", "marks", "older"},
     "drag": {"format", "marks", "older", "preload"},  # two of its engines are preloads
-    "native": {"format"},
+    "native": {"format", "glibc"},
 }
 
 

@@ -44,11 +44,11 @@
 #include <threads.h>
 #include <unistd.h>
 
-#include "heap_walk.h"
 #include "heaps.h"
 #include "linked.h"
-#include "mapped_blocks.h"
+#include "mappings.h"
 #include "next.h"
+#include "own_memory.h"
 #include "platform.h"
 #include "reap_resident.h"
 #include "statistics.h"
@@ -56,6 +56,7 @@
 namespace {
 
 using namespace reap::preload;
+using reap::glibc::Heaps;
 
 constexpr uint64_t second = 1'000'000'000;
 constexpr uint64_t share = 50;     // reading under the allocator's locks takes at most 1/share of the time
@@ -69,7 +70,7 @@ constexpr time_t join_timeout = 1; // seconds
 reap_resident *file;
 Statistics statistics;
 constinit Heaps heaps;
-constinit MappedBlocks mapped_blocks;
+constinit Mappings mappings;
 Linked linked;
 uint64_t interval;
 uint64_t next_trim; // nanoseconds of the clock; 0: none
@@ -116,7 +117,7 @@ bool sleep_for(uint64_t nanoseconds) noexcept {
 bool walk(Heaps::Found &found, const uint64_t (&values)[REAP_RESIDENT_VALUES]) noexcept {
     const uint64_t begin = thread_cpu_time();
     const bool whole = heaps.walk(values[0], values[4], ending, found);
-    if (whole) mapped_blocks.find(values[1], ending, found.around);
+    if (whole) mappings.find(values[1], ending, found.around);
     found.main.used = values[2];
     found.main.arena = values[0];
     found.main.stamp = found.others.stamp = now();
@@ -176,7 +177,7 @@ bool rest_for(uint64_t nanoseconds) noexcept {
 
 void *poll_allocator(void *passed) {
     poller = thread_id();
-    if (passed != nullptr) static_cast<MappedBlocks *>(passed)->open();
+    if (passed != nullptr) static_cast<Mappings *>(passed)->open();
     linked.forget();
     LastWalk last;
     do {
@@ -269,7 +270,7 @@ void fill_head() noexcept {
 }
 
 // `opens` is what opens a table of descriptors in the thread; null for none.
-bool start_thread(MappedBlocks *opens) noexcept {
+bool start_thread(Mappings *opens) noexcept {
     if (thread_stack == nullptr) thread_stack = map_private(stack_bytes);
     if (thread_stack == nullptr) return false;
     pthread_attr_t attributes{}; // before glibc 2.34 pthread_attr_init does nothing without libpthread
@@ -318,7 +319,7 @@ void start_trimming() noexcept {
     heaps.start(gnu_get_libc_version(), statistics.data_begin(), statistics.data_end(), initial_break());
     fill_head();
     owner = getpid();
-    if (!start_thread(&mapped_blocks)) file->stopped = 1;
+    if (!start_thread(&mappings)) file->stopped = 1;
 }
 
 bool runs() noexcept {
@@ -344,7 +345,7 @@ void restart_thread() noexcept {
     __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&file->stopped, 0, __ATOMIC_RELEASE);
     // A message queue of the program would lose its notification if a copy of its descriptor were closed.
-    mapped_blocks.forget();
+    mappings.forget();
     if (!start_thread(nullptr)) __atomic_store_n(&file->stopped, 1, __ATOMIC_RELEASE);
 }
 

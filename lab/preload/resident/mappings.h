@@ -1,7 +1,4 @@
-// Finds the blocks that glibc gave a mapping each, and what of them was touched.
-//
-// Layout: malloc/malloc.c of glibc, unchanged since 2.0 on 64 bits: such a block begins a page, with a word
-// that is 0 unless the block was aligned further, and a size of whole pages with the bit "mapped".
+// The anonymous mappings of this process, in which blocks of glibc with a mapping each are found.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +7,7 @@
 
 namespace reap::preload {
 
-class MappedBlocks {
+class Mappings {
   public:
     // Gives the calling thread a table of descriptors of its own, with the list of mappings alone in it: the
     // program's descriptors stay as they are. Call at the thread's start. Does nothing before Linux 5.9.
@@ -27,9 +24,5 @@ class MappedBlocks {
   private:
     int maps_ = -1;
 };
-
-// Looks for blocks in one mapping, of at most `bytes`: adds to `mapped` and `mapped_resident`.
-void find_mapped_blocks(uint64_t begin, uint64_t end, uint64_t bytes, const int &ending,
-                        reap_resident_around &around) noexcept;
 
 } // namespace reap::preload

@@ -9,7 +9,7 @@
 
 #include "heap_walk.h"
 
-namespace reap::preload {
+namespace reap::glibc {
 
 class Arenas {
   public:
@@ -31,6 +31,10 @@ class Arenas {
     // Bytes that the arena has from the system.
     [[nodiscard]] uint64_t system_bytes(uint64_t arena) const noexcept;
 
+    // Bytes that blocks with a mapping each have, of a main heap that begins at `first`: the words before
+    // that address in the library's data. False where they are not found.
+    bool mapped_bytes(uint64_t first, uint64_t &bytes) const noexcept;
+
     // The last of the heaps of an arena beside the main one; and the one before `heap`. False if there is no
     // further one, with `valid` false if the arena changed meanwhile.
     bool last_heap(uint64_t arena, Heap &heap, bool &valid) const noexcept;
@@ -50,4 +54,4 @@ class Arenas {
     uint64_t bins_ = 0; // their distance from an arena's begin
 };
 
-} // namespace reap::preload
+} // namespace reap::glibc

@@ -4,13 +4,11 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <thread>
 #include <vector>
 
 namespace {
 
-using reap::preload::find_mapped_blocks;
-using reap::preload::MappedBlocks;
+using reap::glibc::find_mapped_blocks;
 
 constexpr uint64_t page = 4096;
 constexpr uint64_t mapped = 2;
@@ -88,29 +86,6 @@ TEST(MappedBlocks, TerabytesThatNobodyTouchedArePassedOver) {
     find_mapped_blocks(begin, begin + bytes, 100 * page, 1, nothing);
     EXPECT_EQ(nothing.mapped, 0u) << "the program ends, and does not wait";
     munmap(memory, bytes);
-}
-
-TEST(MappedBlocks, TheMappingsAreThoseOfTheProcess) {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "the sanitizer maps twenty terabytes: some seconds";
-#endif
-    const Mapping mapping(10);
-    mapping.word(8) = 10 * page | mapped;
-    reap_resident_around around{};
-    bool opened = false;
-    std::thread([&] {
-        MappedBlocks blocks;
-        blocks.open();
-        const int ending = 0;
-        blocks.find(~uint64_t{0}, ending, around);
-        opened = around.mapped != 0;
-        blocks.forget();
-        reap_resident_around nothing{};
-        blocks.find(~uint64_t{0}, ending, nothing);
-        EXPECT_EQ(nothing.mapped, 0u);
-    }).join();
-    if (!opened) GTEST_SKIP() << "a kernel before Linux 5.9";
-    EXPECT_GE(around.mapped, 10 * page);
 }
 
 } // namespace

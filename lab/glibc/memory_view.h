@@ -1,19 +1,15 @@
-// Reads the memory of this process through the kernel, so that memory that is unmapped meanwhile causes an
-// error instead of a crash, and so that reading makes nothing resident.
+// Reads the memory of the process that is looked at through the kernel, so that memory that is unmapped
+// meanwhile causes an error instead of a crash, and so that reading makes nothing resident.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
-namespace reap::preload {
+#include "walked_memory.h"
 
-constexpr uint64_t page = 4096;
+namespace reap::glibc {
 
 constexpr uint64_t round_up(uint64_t address) noexcept { return (address + page - 1) & ~(page - 1); }
 constexpr uint64_t round_down(uint64_t address) noexcept { return address & ~(page - 1); }
-
-// Copies bytes that lie in resident pages. False if a page is not mapped.
-bool read_memory(uint64_t address, void *to, size_t bytes) noexcept;
 
 // Words, read `pages` pages at a time at most.
 template <uint64_t pages>
@@ -66,4 +62,4 @@ class Residency {
     unsigned char resident_[pages] = {};
 };
 
-} // namespace reap::preload
+} // namespace reap::glibc

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace reap::preload {
+namespace reap::glibc {
 
 class ThreadCaches {
   public:
@@ -39,4 +39,4 @@ class ThreadCaches {
     uint64_t bytes_ = 0;
 };
 
-} // namespace reap::preload
+} // namespace reap::glibc

@@ -9,8 +9,8 @@
 
 namespace {
 
-using reap::preload::FastChunks;
-using reap::preload::ThreadCaches;
+using reap::glibc::FastChunks;
+using reap::glibc::ThreadCaches;
 
 constexpr uint64_t page = 4096;
 constexpr uint64_t used = 1; // of the chunk before
@@ -18,7 +18,7 @@ constexpr uint64_t used = 1; // of the chunk before
 bool walk_heap(uint64_t begin, uint64_t end, reap_resident_walk &walk) {
     FastChunks fast;
     ThreadCaches caches;
-    return reap::preload::walk_heap(reap::preload::main_heap(begin, end), fast, caches, walk);
+    return reap::glibc::walk_heap(reap::glibc::main_heap(begin, end), fast, caches, walk);
 }
 
 // Chunks as glibc lays them, in memory of our own.
@@ -190,8 +190,8 @@ TEST(HeapWalk, ChunksInFastbinsAreJoinedWithTheirNeighbours) {
     fast.add(heap.end() - heap.left() - 128); // before the top
     heap.finish();
     reap_resident_walk walk{};
-    const auto whole_heap = reap::preload::main_heap(heap.begin(), heap.end());
-    ASSERT_TRUE(reap::preload::walk_heap(whole_heap, fast, caches, walk));
+    const auto whole_heap = reap::glibc::main_heap(heap.begin(), heap.end());
+    ASSERT_TRUE(reap::glibc::walk_heap(whole_heap, fast, caches, walk));
     EXPECT_EQ(walk.live, 128u);
     EXPECT_EQ(walk.free, 3 * page);
     EXPECT_EQ(walk.whole, (first + 3 * page) / page * page - (first + 48 + page - 1) / page * page);
@@ -208,17 +208,17 @@ TEST(HeapWalk, AFullHeapEndsWithFenceposts) {
         heap.add(heap.left() - (free_before ? 32 : 16), !free_before);
         if (free_before) heap.add(16, true);
         heap.word(10 * page - 8) = used; // of no size
-        reap::preload::Heap full = reap::preload::main_heap(heap.begin(), heap.end());
+        reap::glibc::Heap full = reap::glibc::main_heap(heap.begin(), heap.end());
         full.main = full.has_top = false;
         FastChunks fast;
         ThreadCaches caches;
         reap_resident_walk walk{};
-        ASSERT_TRUE(reap::preload::walk_heap(full, fast, caches, walk));
+        ASSERT_TRUE(reap::glibc::walk_heap(full, fast, caches, walk));
         EXPECT_EQ(walk.top, 0u);
         EXPECT_EQ(walk.free, free_before ? 10 * page - 96 : 0);
         EXPECT_EQ(walk.live, free_before ? 64 : 10 * page - 16);
         heap.word(10 * page - (free_before ? 24 : 8)) = 48 | used;
-        EXPECT_FALSE(reap::preload::walk_heap(full, fast, caches, walk));
+        EXPECT_FALSE(reap::glibc::walk_heap(full, fast, caches, walk));
     }
 }
 
@@ -236,8 +236,8 @@ ThreadCaches found_with(unsigned minor, uint64_t count, uint64_t block) {
     FastChunks fast;
     ThreadCaches caches(minor);
     reap_resident_walk walk{};
-    const auto whole_heap = reap::preload::main_heap(heap.begin(), heap.end());
-    EXPECT_TRUE(reap::preload::walk_heap(whole_heap, fast, caches, walk));
+    const auto whole_heap = reap::glibc::main_heap(heap.begin(), heap.end());
+    EXPECT_TRUE(reap::glibc::walk_heap(whole_heap, fast, caches, walk));
     return caches;
 }
 
@@ -253,11 +253,6 @@ TEST(HeapWalk, ThreadCachesAreFoundByTheirLists) {
         EXPECT_EQ(found_with(minor, 5, uint64_t{1} << 40).bytes(), 0u) << "blocks that are nowhere";
     }
     for (const unsigned minor : {0U, 25U, 42U}) EXPECT_FALSE(ThreadCaches(minor).known());
-}
-
-TEST(HeapWalk, TheBreakIsBehindItsBegin) {
-    EXPECT_GE(reap::preload::current_break(), reap::preload::initial_break());
-    EXPECT_GT(reap::preload::initial_break(), 0u);
 }
 
 } // namespace

@@ -1,13 +1,10 @@
 #include "thread_caches.h"
 
 #include <cstring>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "memory_view.h"
 
-namespace reap::preload {
+namespace reap::glibc {
 namespace {
 
 constexpr uint64_t lists = 64;
@@ -22,7 +19,7 @@ constexpr unsigned most_odd = 1;
 
 bool is_resident(uint64_t address) noexcept {
     unsigned char there = 0;
-    return syscall(SYS_mincore, round_down(address), page, &there) == 0 && (there & 1) != 0;
+    return find_resident(round_down(address), 1, &there) && (there & 1) != 0;
 }
 
 // Whether the block lies in a chunk of that size.
@@ -66,4 +63,4 @@ void ThreadCaches::look_into(uint64_t chunk) noexcept {
     bytes_ += sum;
 }
 
-} // namespace reap::preload
+} // namespace reap::glibc

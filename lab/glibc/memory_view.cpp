@@ -1,19 +1,8 @@
 #include "memory_view.h"
 
 #include <cstring>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-namespace reap::preload {
-
-bool read_memory(uint64_t address, void *to, size_t bytes) noexcept {
-    const iovec here{to, bytes};
-    const iovec from{reinterpret_cast<void *>(address), bytes};
-    const long read = syscall(SYS_process_vm_readv, getpid(), &here, 1L, &from, 1L, 0L);
-    return read == static_cast<long>(bytes);
-}
+namespace reap::glibc {
 
 // Of the pages after the requested one only resident ones are read: reading others would make them resident.
 template <uint64_t pages>
@@ -22,7 +11,7 @@ bool Window<pages>::move_to(uint64_t wanted) noexcept {
     if constexpr (pages > 1) {
         unsigned char there[pages];
         uint64_t count = pages;
-        while (syscall(SYS_mincore, wanted, count * page, there) != 0) { // fewer near the end of the heap
+        while (!find_resident(wanted, count, there)) { // fewer near the end of the heap
             count /= 2;
             if (count == 0) return false;
         }
@@ -67,10 +56,10 @@ bool Residency::move_to(uint64_t wanted) noexcept {
     if (wanted >= limit_) return false;
     const uint64_t left = (round_up(limit_) - wanted) / page;
     const uint64_t count = left < pages ? left : pages;
-    if (syscall(SYS_mincore, wanted, count * page, resident_) != 0) return false;
+    if (!find_resident(wanted, count, resident_)) return false;
     begin_ = wanted;
     end_ = wanted + count * page;
     return true;
 }
 
-} // namespace reap::preload
+} // namespace reap::glibc

@@ -4,7 +4,7 @@
 
 #include "memory_view.h"
 
-namespace reap::preload {
+namespace reap::glibc {
 namespace {
 
 constexpr uint64_t word = 8;
@@ -31,20 +31,25 @@ constexpr uint64_t longest_head = 48;
 
 constexpr uint64_t start_of_heap(uint64_t address) noexcept { return address & ~(heap_bytes - 1); }
 
-uint64_t own_word(uint64_t address) noexcept {
-    return __atomic_load_n(reinterpret_cast<const uint64_t *>(address), __ATOMIC_RELAXED);
-}
-
 bool read_word(uint64_t address, uint64_t &value) noexcept {
     return address % word == 0 && read_memory(address, &value, sizeof value);
+}
+
+// The C library's data while it is searched.
+constinit Window<16> data;
+
+bool is(uint64_t at, uint64_t value) noexcept {
+    uint64_t found = 0;
+    return data.word(at, found) && found == value;
 }
 
 // Whether 127 lists begin here, of which the last is never used.
 bool are_bins(uint64_t at) noexcept {
     const uint64_t last = at + (bins - 1) * 2 * word;
-    if (own_word(last) != last - alignment || own_word(last + word) != last - alignment) return false;
+    if (!is(last, last - alignment) || !is(last + word, last - alignment)) return false;
     for (uint64_t link = at; link < last; link += word) {
-        if (own_word(link) == 0 || own_word(link) % word != 0) return false;
+        uint64_t value = 0;
+        if (!data.word(link, value) || value == 0 || value % word != 0) return false;
     }
     return true;
 }
@@ -53,6 +58,7 @@ bool are_bins(uint64_t at) noexcept {
 
 bool Arenas::find() noexcept {
     if (main_ != 0) return true;
+    data.forget();
     const uint64_t first = (begin_ + before_bins + begins[0] + word - 1) & ~(word - 1);
     for (uint64_t at = first; at + behind_bins <= end_; at += word) {
         if (!are_bins(at)) continue;
@@ -69,7 +75,8 @@ uint64_t Arenas::main_of(uint64_t at) noexcept {
     for (const uint64_t begin : begins) {
         const uint64_t before = before_bins + begin;
         const uint64_t arena = at - before;
-        uint64_t other = own_word(at + next_arena);
+        uint64_t other = 0;
+        if (!read_word(at + next_arena, other)) return 0;
         for (uint64_t i = 0; i < most_arenas && other != arena; ++i) {
             const uint64_t head = other - start_of_heap(other);
             if (head < shortest_head || head > longest_head) break;
@@ -88,6 +95,18 @@ uint64_t Arenas::next(uint64_t arena) const noexcept {
 uint64_t Arenas::system_bytes(uint64_t arena) const noexcept {
     uint64_t bytes = 0;
     return read_word(arena + bins_ + system_memory, bytes) ? bytes : 0;
+}
+
+// `struct malloc_par` ends with the bytes that are mapped, the most that were, and the heap's begin; since
+// 2.26 sizes of thread caches follow.
+bool Arenas::mapped_bytes(uint64_t first, uint64_t &bytes) const noexcept {
+    data.forget();
+    for (uint64_t at = ((begin_ + word - 1) & ~(word - 1)) + 2 * word; at + word <= end_; at += word) {
+        uint64_t most = 0;
+        if (!is(at, first) || !data.word(at - word, most) || !data.word(at - 2 * word, bytes)) continue;
+        if (bytes <= most && bytes % page == 0 && most % page == 0) return true;
+    }
+    return false;
 }
 
 bool Arenas::last_heap(uint64_t arena, Heap &heap, bool &valid) const noexcept {
@@ -145,4 +164,4 @@ uint64_t Arenas::add_fast_chunks(uint64_t arena, bool mangled, uint64_t most,
     return bytes;
 }
 
-} // namespace reap::preload
+} // namespace reap::glibc

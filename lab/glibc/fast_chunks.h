@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace reap::preload {
+namespace reap::glibc {
 
 // Has no destructor, since the process may end while it is in use: `clear` gives its memory back.
 class FastChunks {
@@ -32,4 +32,4 @@ class FastChunks {
     uint64_t spans_[most] = {};
 };
 
-} // namespace reap::preload
+} // namespace reap::glibc

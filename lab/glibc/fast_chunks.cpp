@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-namespace reap::preload {
+namespace reap::glibc {
 
 bool FastChunks::reserve(uint64_t bytes, uint64_t heaps) noexcept {
     clear();
@@ -51,4 +51,4 @@ bool FastChunks::contains(uint64_t chunk) noexcept {
     return map != nullptr && (map[at / 8] >> at % 8 & 1) != 0;
 }
 
-} // namespace reap::preload
+} // namespace reap::glibc

@@ -1,11 +1,11 @@
-#include "mapped_blocks.h"
+#include "mappings.h"
 
 #include <cstring>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "memory_view.h"
+#include "mapped_blocks.h"
 #include "platform.h"
 
 namespace reap::preload {
@@ -14,8 +14,6 @@ namespace {
 constexpr long close_range_call = 436; // on every architecture; not in the headers of Debian 11
 constexpr long close_range_unshare = 2;
 constexpr long every_descriptor = ~0U;
-constexpr uint64_t bits = 7; // of a size that are flags
-constexpr uint64_t mapped = 2;
 
 uint64_t read_hex(const char *&at) noexcept {
     uint64_t value = 0;
@@ -46,7 +44,7 @@ bool is_anonymous(const char *line, uint64_t &begin, uint64_t &end) noexcept {
 
 } // namespace
 
-void MappedBlocks::open() noexcept {
+void Mappings::open() noexcept {
     maps_ = -1;
     if (raw_call(close_range_call, 0, every_descriptor, close_range_unshare) != 0) return;
     const long descriptor =
@@ -54,7 +52,7 @@ void MappedBlocks::open() noexcept {
     maps_ = descriptor < 0 ? -1 : static_cast<int>(descriptor);
 }
 
-void MappedBlocks::find(uint64_t bytes, const int &ending, reap_resident_around &around) const noexcept {
+void Mappings::find(uint64_t bytes, const int &ending, reap_resident_around &around) const noexcept {
     static char text[16384];
     if (maps_ < 0 || bytes == 0 || raw_call(SYS_lseek, maps_, 0, SEEK_SET) != 0) return;
     size_t kept = 0; // of a line that is not whole yet
@@ -69,32 +67,12 @@ void MappedBlocks::find(uint64_t bytes, const int &ending, reap_resident_around 
             *next = '\0';
             uint64_t begin = 0;
             uint64_t end = 0;
-            if (is_anonymous(line, begin, end)) find_mapped_blocks(begin, end, bytes, ending, around);
+            if (is_anonymous(line, begin, end)) glibc::find_mapped_blocks(begin, end, bytes, ending, around);
             line = next + 1;
         }
         kept = length - static_cast<size_t>(line - text);
         if (kept >= sizeof text - 1) return; // no line is so long
         memmove(text, line, kept);
-    }
-}
-
-void find_mapped_blocks(uint64_t begin, uint64_t end, uint64_t bytes, const int &ending,
-                        reap_resident_around &around) noexcept {
-    static constinit Residency residency;
-    residency.restart(end);
-    for (uint64_t at = residency.next(begin, ending); at + page <= end && around.mapped < bytes;) {
-        uint64_t head[2]; // what precedes the block, and its size
-        uint64_t step = page;
-        if (read_memory(at, head, sizeof head)) {
-            const uint64_t size = head[1] & ~bits;
-            const bool is_block = head[0] == 0 && (head[1] & bits) == mapped && size % page == 0 && size != 0;
-            if (is_block && size <= end - at && size <= bytes - around.mapped) {
-                around.mapped += size;
-                around.mapped_resident += residency.bytes(at, at + size);
-                step = size;
-            }
-        }
-        at = residency.next(at + step, ending);
     }
 }
 

@@ -10,7 +10,7 @@
 #include "reap_resident.h"
 #include "thread_caches.h"
 
-namespace reap::preload {
+namespace reap::glibc {
 
 // A heap, or one of the heaps of an arena.
 struct Heap {
@@ -35,11 +35,4 @@ Heap main_heap(uint64_t begin, uint64_t end) noexcept;
 // Adds the sizes of a heap to those of others.
 void add_walk(reap_resident_walk &sum, const reap_resident_walk &walk) noexcept;
 
-// The current program break.
-uint64_t current_break() noexcept;
-
-// The program break at the start of the process; 0 if unknown. Call before there are threads: it opens a
-// file.
-uint64_t initial_break() noexcept;
-
-} // namespace reap::preload
+} // namespace reap::glibc

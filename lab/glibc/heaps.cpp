@@ -5,7 +5,7 @@
 
 #include "memory_view.h"
 
-namespace reap::preload {
+namespace reap::glibc {
 namespace {
 
 constexpr int attempts = 3; // since the program runs meanwhile
@@ -54,9 +54,17 @@ bool Heaps::walk(uint64_t arena_bytes, uint64_t fast_bytes, const int &ending, F
 }
 
 template <class Take>
-void Heaps::for_each_heap(Take take) noexcept {
+void Heaps::for_each_other_arena(Take take) const noexcept {
     uint64_t arena = arenas_.next(arenas_.main());
     for (uint64_t i = 0; i < most_arenas && arena != 0 && arena != arenas_.main(); ++i) {
+        take(arena);
+        arena = arenas_.next(arena);
+    }
+}
+
+template <class Take>
+void Heaps::for_each_heap(Take take) const noexcept {
+    for_each_other_arena([this, &take](uint64_t arena) noexcept {
         Heap heap;
         bool valid = false;
         bool more = arenas_.last_heap(arena, heap, valid);
@@ -64,8 +72,14 @@ void Heaps::for_each_heap(Take take) noexcept {
             take(heap);
             more = arenas_.heap_before(arena, heap, valid);
         }
-        arena = arenas_.next(arena);
-    }
+    });
+}
+
+uint64_t Heaps::system_bytes() noexcept {
+    if (!arenas_.find()) return 0;
+    uint64_t sum = arenas_.system_bytes(arenas_.main());
+    for_each_other_arena([this, &sum](uint64_t arena) noexcept { sum += arenas_.system_bytes(arena); });
+    return sum;
 }
 
 uint64_t Heaps::resident() noexcept {
@@ -137,4 +151,4 @@ bool Heaps::try_walk(const Heap &heap, reap_resident_walk &walk) noexcept {
     return false;
 }
 
-} // namespace reap::preload
+} // namespace reap::glibc

@@ -8,9 +8,9 @@
 
 namespace {
 
-using reap::preload::Arenas;
-using reap::preload::FastChunks;
-using reap::preload::Heap;
+using reap::glibc::Arenas;
+using reap::glibc::FastChunks;
+using reap::glibc::Heap;
 
 constexpr uint64_t page = 4096;
 constexpr uint64_t span = uint64_t{64} << 20;

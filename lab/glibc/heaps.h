@@ -7,7 +7,7 @@
 #include "reap_resident.h"
 #include "thread_caches.h"
 
-namespace reap::preload {
+namespace reap::glibc {
 
 class Heaps {
   public:
@@ -27,6 +27,12 @@ class Heaps {
     // 0.5 us a page.
     bool walk(uint64_t arena_bytes, uint64_t fast_bytes, const int &ending, Found &found) noexcept;
 
+    // Bytes that all arenas have from the kernel, as they have it now; 0 where they are not found.
+    uint64_t system_bytes() noexcept;
+
+    // Bytes of blocks with a mapping each; false where that is not found.
+    bool mapped_bytes(uint64_t &bytes) const noexcept { return arenas_.mapped_bytes(begin_, bytes); }
+
     // Bytes of all heaps that are resident now. About 0.02 us a page: a small part of a walk.
     uint64_t resident() noexcept;
 
@@ -36,7 +42,9 @@ class Heaps {
     void walk_others(uint64_t arena, Found &found) noexcept;
     bool try_walk(const Heap &heap, reap_resident_walk &walk) noexcept;
     template <class Take>
-    void for_each_heap(Take take) noexcept;
+    void for_each_other_arena(Take take) const noexcept;
+    template <class Take>
+    void for_each_heap(Take take) const noexcept;
 
     unsigned minor_ = 0;
     uint64_t begin_ = 0;
@@ -45,4 +53,4 @@ class Heaps {
     FastChunks fast_;
 };
 
-} // namespace reap::preload
+} // namespace reap::glibc

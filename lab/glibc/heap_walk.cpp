@@ -1,13 +1,8 @@
 #include "heap_walk.h"
 
-#include <cstring>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "memory_view.h"
-#include "platform.h"
 
-namespace reap::preload {
+namespace reap::glibc {
 namespace {
 
 constexpr uint64_t header = 16;       // of a chunk in use
@@ -142,22 +137,4 @@ void add_walk(reap_resident_walk &sum, const reap_resident_walk &walk) noexcept 
     sum.top_resident += walk.top_resident;
 }
 
-uint64_t current_break() noexcept { return static_cast<uint64_t>(syscall(SYS_brk, 0)); }
-
-uint64_t initial_break() noexcept {
-    char text[2048];
-    const size_t length = read_file("/proc/self/stat", text, sizeof text - 1);
-    text[length] = '\0';
-    const char *at = strrchr(text, ')'); // the name before it may contain anything
-    if (at == nullptr) return 0;
-    // The name is the 2nd field, start_brk the 47th.
-    for (int field = 2; field < 47; ++field) {
-        at = strchr(at + 1, ' ');
-        if (at == nullptr) return 0;
-    }
-    uint64_t value = 0;
-    for (++at; *at >= '0' && *at <= '9'; ++at) value = value * 10 + static_cast<uint64_t>(*at - '0');
-    return value;
-}
-
-} // namespace reap::preload
+} // namespace reap::glibc
