@@ -21,6 +21,7 @@
 #include "files/regular.h"
 #include "files/requests.h"
 #include "files/resident.h"
+#include "glibc/process_heaps.h"
 #include "module/text.h"
 #include "reap_price.h"
 #include "reap_requests.h"
@@ -156,6 +157,28 @@ void bind_resident(nb::module_ &m) {
         .def_ro("around", &ResidentAnswer::around)
         .def_ro("linked", &ResidentAnswer::linked)
         .def_ro("token", &ResidentAnswer::token);
+    nb::class_<ProcessHeaps>(m, "ProcessHeaps", "What glibc's heaps of a process are.")
+        .def_ro("main", &ProcessHeaps::main)
+        .def_ro("others", &ProcessHeaps::others)
+        .def_ro("around", &ProcessHeaps::around)
+        .def_ro("system_bytes", &ProcessHeaps::system_bytes)
+        .def_ro("mapped_bytes", &ProcessHeaps::mapped_bytes);
+    m.def(
+        "walk_heaps",
+        [](int process, unsigned minor, std::pair<uint64_t, uint64_t> data, uint64_t first_break,
+           uint64_t resident, std::vector<std::pair<uint64_t, uint64_t>> mappings) {
+            return walk_heaps(process, {.minor = minor,
+                                        .data_begin = data.first,
+                                        .data_end = data.second,
+                                        .first_break = first_break,
+                                        .resident = resident,
+                                        .mappings = std::move(mappings)});
+        },
+        "process"_a, nb::kw_only(), "minor"_a, "data"_a, "first_break"_a, "resident"_a, "mappings"_a,
+        nb::call_guard<nb::gil_scoped_release>(),
+        "Heaps of another process, whose C library is glibc 2.MINOR with that data; None where they cannot "
+        "be "
+        "walked.");
     m.def("read_resident", &read_resident, "path"_a,
           "What it says now; None where there is nothing, or it is being written all the time.");
     m.def("request_resident", &request_resident, "path"_a, "token"_a, "functions"_a,

@@ -7,11 +7,9 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
 from reap.base.errors import ExitCode, ReapError
-from reap.base.files import beginning
 from reap.launch import native_files
+from reap.launch.process import libc
 
-_RELEASE = re.compile(rb"GNU C Library [^\n]* version 2\.(\d+)")
-"""What a libc.so.6 prints when it is run."""
 _WITH_VALUE = frozenset(
     {"--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0"}
     | {"--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"}
@@ -59,12 +57,12 @@ def obstacle(image: Path, interpreter: str) -> tuple[str, str] | None:
     # What this Python runs with was seen to suit when reap was built or installed.
     if not library.exists() or str(library) in Path("/proc/self/maps").read_text():
         return None
-    release = _RELEASE.search(beginning(library))
+    release = libc.release(library)
     needed = max(map(_needed, native_files.preloads()), default=0)
-    if release is None or needed <= int(release[1]):
+    if release is None or needed <= release:
         return None
     return (
-        f"{image} runs with glibc 2.{int(release[1])}, and reap's preloads need glibc 2.{needed}",
+        f"{image} runs with glibc 2.{release}, and reap's preloads need glibc 2.{needed}",
         "install reap from its wheel, whose preloads need glibc 2.17",
     )
 

@@ -100,9 +100,9 @@ def rss(
     inside CMD (glibc, jemalloc, tcmalloc; mimalloc and snmalloc in part), those that are linked into its
     files too. Children have that thread also where their environment drops it; with REAP_KEEP_ENVIRONMENT=1
     environments stay as they are. Several processes are summed by PSS. With --pid the process and those
-    below it are observed; nothing is loaded into them, and live bytes cannot be distinguished from free
-    memory in the heap. With --server the process of the server that uses the most CPU time is observed,
-    while --load runs again and again.
+    below it are observed, and nothing is loaded into them: glibc's heaps are walked from outside, and live
+    bytes of another allocator cannot be distinguished from what it holds free. With --server the process of
+    the server that uses the most CPU time is observed, while --load runs again and again.
 
     With --try CMD runs again with each remedy that applies to it. Those that give most run in paired rounds,
     with 95 % confidence intervals; what was not tried is listed. CMD should do the same work on each run, and

@@ -202,7 +202,8 @@ def _heap(case: Case) -> Answer:
             remedies=[Remedy(what=f"{TRIM}: it joins what lies in fastbins first")],
         )
     return case.answer(
-        f"{case.of} are the allocator's: from outside, live bytes cannot be told from what it holds free.",
+        f"{case.of} are the allocator's: its heaps could not be walked from outside, so live bytes cannot be "
+        "told from what it holds free.",
         *jvm.of_malloc(case.residence),
         remedies=jvm.buffers(case.residence),
     )

@@ -18,6 +18,7 @@ from reap.launch.process.records import Kernel, Moment, Said
 from reap.launch.records import Launch, Outcome
 from reap.rss import file
 from reap.rss.linked import Search
+from reap.rss.outside import Walks
 
 Take = Callable[[Moment], None]
 """Gets each moment as it comes; called from another thread than `run`'s."""
@@ -154,6 +155,7 @@ class Looks:
         self._watched: dict[int, Watched] = {}
         self._search = Search()
         self._jvms = jvm.Account()
+        self._walks = Walks()
         self._zeros: dict[int, tuple[float, huge.Zeros | None]] = {}
         """Until when a sample of a process is good, and the sample."""
         self._turns = 0
@@ -174,7 +176,7 @@ class Looks:
     def _moment(self, pid: int, now: float, view: View, parent: View | None) -> Moment:
         forked = parent is not None and areas.forked(view.areas, parent.areas)
         path = self._answers(pid, view.text)
-        said = None if path is None else without_late_values(file.read(path), self.interval, time.monotonic())
+        said = self._said(pid, view, path)
         private = view.kernel.heap + view.kernel.anonymous
         return Moment(
             pid=pid,
@@ -193,6 +195,13 @@ class Looks:
     def close(self) -> None:
         """Ends what was begun for these looks."""
         self._jvms.close()
+        self._walks.close()
+
+    def _said(self, pid: int, view: View, path: Path | None) -> Said | None:
+        """The allocator's word, where one of our threads is inside; else what a walk from outside finds."""
+        if path is not None:
+            return without_late_values(file.read(path), self.interval, time.monotonic())
+        return self._walks.look(pid, view) if view.text else None
 
     def _answers(self, pid: int, text: str) -> Path | None:
         """The file where its allocators write, unless a program wrote it that this process was before."""

@@ -1,13 +1,16 @@
 """The walk over glibc's heaps: what it finds of programs with many threads, and what trimming returns."""
 
 import contextlib
+import json
 import os
 import re
 import subprocess
+import sys
 import time
 
 import pytest
 from lab.test.rss.waiting import wait_for
+from programs import reap
 from recorded import target
 
 from reap.launch import native_files
@@ -15,6 +18,7 @@ from reap.launch.process import smaps
 from reap.launch.process.records import Moment
 from reap.rss import file
 from reap.rss.analyse import take_apart
+from reap.rss.watch import Looks
 
 MB = 1 << 20
 
@@ -72,6 +76,67 @@ def test_trim_returns_what_was_predicted(tmp_path, mode):
     assert taken.heaps.trim == pytest.approx(returned, rel=0.1, abs=MB // 4)
     if mode != "buffers":  # glibc may have returned these by itself
         assert (taken.heaps.trim > 4 * MB) == (mode not in {"caches", "none"})
+
+
+@contextlib.contextmanager
+def frees_alone(mode):
+    """`trims` after it freed, with nothing of ours in it, and what is seen of it from outside."""
+    words = [target("rss/trims"), mode]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "freed\n"
+        with contextlib.closing(Looks(1.0, None)) as looks:
+            (moment,) = looks.at(0.0, [process.pid])
+        yield process, take_apart(moment)
+        process.stdin.close()
+        process.stdout.read()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("mode", ["below", "fast", "pieces", "threads", "buffers", "caches", "none"])
+def test_trim_of_a_process_that_runs_already_is_predicted(mode):
+    with frees_alone(mode) as (process, taken):
+        assert taken.said
+        assert taken.parts.heap + taken.parts.other < 0.02 * taken.resident + MB
+        before = smaps.read(process.pid).resident
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "trimmed\n"
+        returned = before - smaps.read(process.pid).resident
+    assert taken.heaps.trim == pytest.approx(returned, rel=0.1, abs=MB // 4)
+
+
+def test_a_walk_from_outside_finds_what_one_inside_finds(tmp_path):
+    for mode in "threads", "caches", "callocs":
+        with frees(mode, tmp_path) as (_, inside), frees_alone(mode) as (_, outside):
+            pass
+        for part in "live", "inside", "cached", "pinned", "held", "other":
+            assert getattr(outside.parts, part) == pytest.approx(getattr(inside.parts, part), rel=0.1, abs=MB)
+
+
+FORKS = """
+import os, time
+rows = [bytes(700) for _ in range(100_000)]
+last = rows[-1]
+child = os.fork()
+if not child:
+    del rows
+time.sleep(2)
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+def test_what_a_forked_child_has_freed_is_seen(tmp_path):
+    """It has no thread of ours, and its parent, which has one, has freed nothing."""
+    done = reap("rss", "--json", "r.json", "-o", "rows", "--", sys.executable, "-c", FORKS, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    parent, child = json.loads((tmp_path / "r.json").read_text())["processes"]
+    if parent["moments"][-1]["parts"]["live"] < child["moments"][-1]["parts"]["live"]:
+        parent, child = child, parent
+    assert parent["moments"][-1]["parts"]["live"] > 60 * MB
+    free = child["moments"][-1]["parts"]
+    assert free["pinned"] + free["top"] > 60 * MB
+    assert free["live"] < 20 * MB
 
 
 def test_thread_caches_are_not_live(tmp_path):

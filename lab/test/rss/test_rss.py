@@ -329,8 +329,8 @@ def test_a_running_process_is_looked_at_from_outside(tmp_path):
         done = reap("rss", "--pid", str(process.pid), "--seconds", "0.2", "-o", tmp_path / "rows")
         process.stdin.close()
     assert done.returncode == 0
-    assert "from outside, live bytes cannot be told from what it holds free" in " ".join(done.stdout.split())
-    assert all(row["heap"] > 60 * MB for row in read_rows(tmp_path / "rows"))
+    assert "are live: the program allocated them and has not freed them" in " ".join(done.stdout.split())
+    assert all(row["live"] > 60 * MB for row in read_rows(tmp_path / "rows"))
 
 
 def test_ctrl_c_ends_the_watching_and_not_the_answer(tmp_path):

@@ -121,6 +121,13 @@ def begun(pid: int) -> int:
     return int(fields[19])
 
 
+def first_break(pid: int) -> int:
+    """The program break when the program was started; 0 where that is not to be seen."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        return int((PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()[44])
+    return 0
+
+
 def age(pid: int) -> float:
     """Seconds since the process started. Throws EndedError."""
     now = time.clock_gettime(time.CLOCK_BOOTTIME)

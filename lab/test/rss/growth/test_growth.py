@@ -112,7 +112,7 @@ def test_of_a_server_that_dies_what_was_seen_is_told(here: Path) -> None:
 
 
 @pytest.mark.timed
-def test_a_process_is_observed_by_the_kernels_word(here: Path) -> None:
+def test_a_process_is_observed_from_outside(here: Path) -> None:
     script = "import time\nkept = []\nwhile True: kept.append(b'x' * 300000); time.sleep(0.02)"
     with subprocess.Popen(["/usr/bin/python3", "-c", script]) as it:
         try:
@@ -128,7 +128,8 @@ def test_a_process_is_observed_by_the_kernels_word(here: Path) -> None:
     assert done.exception is None, done.output
     written = json.loads((here / "x.json").read_text())
     assert written["verdict"]["standing"] == "grows", done.output
-    assert not written["growth"]["asked"]
+    assert written["growth"]["asked"]
+    assert written["verdict"]["cause"] == "live"
     assert f"next: reap record --pid {it.pid}" in done.output  # who allocates
 
 

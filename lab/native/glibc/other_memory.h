@@ -1,0 +1,27 @@
+// The memory of another process, read through /proc without stopping it; see glibc/walked_memory.h.
+//
+// What lies there is hostile: lists may go round, and heaps may overlap. So much is read at most as the
+// process could need, and everything after that cannot be read. Pages that are not resident are never
+// touched, since reading would bring them back from swap.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace reap::native {
+
+// Makes the walks of this thread read a process, as long as it lives; one at a time in each thread.
+class OtherMemory {
+  public:
+    // `bytes` may be read. The memory is that of the program that the process executes now.
+    OtherMemory(pid_t process, uint64_t bytes) noexcept;
+    ~OtherMemory();
+    OtherMemory(const OtherMemory &) = delete;
+    OtherMemory &operator=(const OtherMemory &) = delete;
+
+    // Whether this user may read the process.
+    [[nodiscard]] bool readable() const noexcept;
+};
+
+} // namespace reap::native

@@ -1,0 +1,60 @@
+#include "glibc/process_heaps.h"
+
+#include <algorithm>
+#include <ctime>
+#include <mutex>
+#include <string>
+
+#include "glibc/other_memory.h"
+#include "heaps.h"
+#include "mapped_blocks.h"
+
+namespace reap::native {
+namespace {
+
+constexpr uint64_t kWalks = 3;                   // of a heap that changes meanwhile
+constexpr uint64_t kLeast = uint64_t{256} << 20; // bytes that may be read of any process
+constexpr uint64_t kSecond = 1'000'000'000;
+
+uint64_t read_clock(clockid_t clock) noexcept {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<uint64_t>(time.tv_sec) * kSecond + static_cast<uint64_t>(time.tv_nsec);
+}
+
+} // namespace
+
+std::optional<ProcessHeaps> walk_heaps(pid_t process, const HeapPlaces &places) {
+    static std::mutex one; // the walks have buffers of the program's
+    const std::lock_guard lock(one);
+    const OtherMemory memory(process, kWalks * places.resident + kLeast);
+    if (!memory.readable()) return std::nullopt;
+    const uint64_t begin = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    glibc::Heaps heaps;
+    heaps.start(("2." + std::to_string(places.minor)).c_str(), places.data_begin, places.data_end,
+                places.first_break);
+    const uint64_t bytes = heaps.system_bytes();
+    const int ending = 0;
+    glibc::Heaps::Found found{};
+    // Of an allocator that is asked, the bytes in fastbins are known before: here it may be all of them.
+    if (!heaps.walk(bytes, std::min(bytes, places.resident), ending, found)) return std::nullopt;
+    ProcessHeaps out;
+    out.main = found.main;
+    out.system_bytes = found.main.bytes;
+    if (heaps.mapped_bytes(out.mapped_bytes)) {
+        for (const auto &[from, to] : places.mappings) {
+            glibc::find_mapped_blocks(from, to, out.mapped_bytes, ending, found.around);
+        }
+    }
+    out.main.stamp = read_clock(CLOCK_MONOTONIC);
+    out.main.duration = read_clock(CLOCK_THREAD_CPUTIME_ID) - begin;
+    if (found.around.known != 0) {
+        found.others.stamp = out.main.stamp;
+        out.others = found.others;
+        out.around = found.around;
+        out.system_bytes = bytes;
+    }
+    return out;
+}
+
+} // namespace reap::native
