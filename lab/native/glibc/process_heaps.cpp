@@ -26,7 +26,7 @@ uint64_t read_clock(clockid_t clock) noexcept {
 
 std::optional<ProcessHeaps> walk_heaps(pid_t process, const HeapPlaces &places) {
     static std::mutex one; // the walks have buffers of the program's
-    const std::lock_guard lock(one);
+    const std::scoped_lock lock(one);
     const OtherMemory memory(process, kWalks * places.resident + kLeast);
     if (!memory.readable()) return std::nullopt;
     const uint64_t begin = read_clock(CLOCK_THREAD_CPUTIME_ID);

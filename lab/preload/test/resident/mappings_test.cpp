@@ -13,7 +13,7 @@ TEST(Mappings, AreThoseOfTheProcess) {
 #ifdef __SANITIZE_ADDRESS__
     GTEST_SKIP() << "the sanitizer maps twenty terabytes: some seconds";
 #endif
-    constexpr uint64_t bytes = 10 * 4096;
+    constexpr uint64_t bytes = uint64_t{10} * 4096;
     void *const block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     static_cast<uint64_t *>(block)[1] = bytes | 2; // as glibc marks it
     reap_resident_around around{};
