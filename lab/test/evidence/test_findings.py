@@ -162,6 +162,14 @@ def test_a_preload_proves_what_nothing_pointed_to(arm: str, cause: Cause) -> Non
     assert shown(0.8, same_output=False) == []
 
 
+@pytest.mark.parametrize("arm", ["placed", "cache"])
+def test_a_preload_in_the_place_of_a_linked_allocator_proves_no_cause(arm: str) -> None:
+    """A Rust program with jemalloc had "tcache overflow" proven: the two allocators differ in much else."""
+    ran = trials_of([comparison_of([price(arm, 0.7)])])
+    assert judged([], ran, {}) != []
+    assert judged([], ran, {}, aside=True) == []
+
+
 def test_what_was_suspected_is_not_found_twice() -> None:
     for cause in ("tcache overflow", "large blocks"):
         held = found(of(cause), price("cache", 0.7))

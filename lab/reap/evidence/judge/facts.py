@@ -61,9 +61,14 @@ class Facts:
     def findings(self) -> list[Finding]:
         """Causes with what their trials say, proven ones first."""
         counted = self.wall.counted if self.wall else None
-        above = (counted.above_cache if counted else None) or 0.0
-        remedies = commands.remedies(self.again)
-        return judged(self.suspicions, self.trials, self.missing, above_cache=above, remedies=remedies)
+        return judged(
+            self.suspicions,
+            self.trials,
+            self.missing,
+            above_cache=(counted.above_cache if counted else None) or 0.0,
+            remedies=commands.remedies(self.again),
+            aside=self.wall is not None and any(each.stands_aside for each in self.wall.linked),
+        )
 
     @cached_property
     def standings(self) -> list[tuple[Side, Standing]]:

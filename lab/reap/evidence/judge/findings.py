@@ -98,12 +98,14 @@ def judged(
     *,
     above_cache: float = 0.0,
     remedies: str = "",
+    aside: bool = False,
 ) -> list[Finding]:
     """Every suspicion with what its trials say, and what they show beside it: proven causes first.
 
     `missing` says why an arm was not tried, a clause, by its name. `above_cache` is the part of blocks (0 to
     1) that are larger than a thread cache of glibc keeps. `remedies` is the command that tries remedies for
-    memory; it may be empty.
+    memory; it may be empty. With `aside` an allocator that is linked in stands aside in trials: a preload's
+    gain is then the difference of two allocators, and no cause.
     """
     suspicions = [_by_size(each, ran, above_cache) for each in suspicions]
     heavy = {each.cause for each in suspicions if each.weight >= CAUSE_WORTH}
@@ -114,7 +116,8 @@ def judged(
         (each.trial for each in every if each.cause == "page faults" and each.status == "proven"), ""
     )
     found = [each for each in every if each.cause in heavy or _is_news(each, heavy, faults)]
-    found += _shown({each.cause for each in every}, ran, known)
+    if not aside:
+        found += _shown({each.cause for each in every}, ran, known)
     return sorted(found, key=lambda each: (_ORDER.index(each.status), _least(each), -each.weight))
 
 
