@@ -12,10 +12,13 @@ def after(residence: Residence, verdict: ResidenceVerdict, command: Sequence[str
 
     `command` is what was run, which may have begun the process; none for a process that ran already.
     """
+    if not command and verdict.cause == "live":
+        return ["reap", "record", "--pid", str(residence.pid)]
     if not command and residence.custom_title:
         return ["reap", "rss", "--pid", str(residence.pid), "--html", "rss.html"]
     if not command:
-        return ["reap", "rss", "--", *residence.command]
+        tries = ["--try"] if verdict.remedies and residence.last.said else []
+        return ["reap", "rss", *tries, "--", *residence.command]
     if not residence.allocator and not residence.last.said:
         return ["reap", "rss", "--html", "rss.html", "--", *command]
     if verdict.remedies:

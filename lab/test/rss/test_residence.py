@@ -15,6 +15,7 @@ from reap.rss import page as pages
 from reap.rss.commands import after
 from reap.rss.judge import judge
 from reap.rss.records import NAMES, Heaps, Parts
+from reap.rss.verdict.cases import Remedy
 from reap.rss.watch import without_late_values
 
 MB = 1 << 20
@@ -349,12 +350,16 @@ def test_zero_pages_inside_huge_pages_are_a_finding_of_their_own():
     assert "huge pages" in verdict.sentences[0]
 
 
-def test_from_outside_nothing_is_said_of_live_bytes():
+def test_of_heaps_that_cannot_be_walked_nothing_is_said_of_live_bytes():
     moment = taken_of(kernel_of(heap=50 * MB, anonymous=10 * MB))
     assert moment.parts == Parts(heap=50 * MB, other=10 * MB)
     verdict = judge(residence_of(moment, allocator=""))
     assert "cannot be told from" in verdict.sentences[0]
     assert after(residence_of(moment, allocator=""), verdict, []) == ["reap", "rss", "--", "server"]
+    walked = residence_of(replace(moment, said=True))
+    remedied = replace(verdict, cause="pinned", remedies=[Remedy(what="trim")])
+    assert after(walked, remedied, []) == ["reap", "rss", "--try", "--", "server"]
+    assert after(walked, replace(verdict, cause="live"), []) == ["reap", "record", "--pid", "1"]
 
 
 def test_a_recording_says_what_an_allocator_does_not():

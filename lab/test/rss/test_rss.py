@@ -330,6 +330,7 @@ def test_a_running_process_is_looked_at_from_outside(tmp_path):
         process.stdin.close()
     assert done.returncode == 0
     assert "are live: the program allocated them and has not freed them" in " ".join(done.stdout.split())
+    assert f"next: reap record --pid {process.pid}" in done.stderr
     assert all(row["live"] > 60 * MB for row in read_rows(tmp_path / "rows"))
 
 
