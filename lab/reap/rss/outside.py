@@ -49,7 +49,7 @@ class Walks:
         self._begun, self._spent = time.monotonic(), 0.0
 
     def look(self, pid: int, view: View) -> Said | None:
-        """What the last walk of this process found, unless much of that is gone.
+        """Findings of the last walk of this process; None where much of that is gone.
 
         What the heaps have grown by since is taken for live: they grow for blocks that do not fit.
         """
@@ -117,7 +117,7 @@ def _has_shrunk(before: Kernel, now: Kernel) -> bool:
 
 
 def _said(found: native.ProcessHeaps, grown: int) -> Said:
-    """The same as glibc would report of itself, with what has grown outside of the main heap since."""
+    """Report as glibc would make it of itself, with what has grown outside of the main heap since."""
     walk = msgspec.convert(found.main, Walk, from_attributes=True)
     others = msgspec.convert(found.others, Walk, from_attributes=True) if found.others else None
     around = msgspec.convert(found.around, Around, from_attributes=True) if found.around else None
