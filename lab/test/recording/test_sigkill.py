@@ -50,7 +50,7 @@ def kill_at_random(folder, seed):
             wait_until(lambda: kill_programs(process.pid) or process.poll() is not None)
         process.kill()
         process.wait()
-        wait_until(lambda: not programs(process.pid))
+        wait_until(lambda: not left(process.pid))
     said = struct.unpack(f"{2 * threads}Q", counts.read_bytes())
     check(path, depth, sum(said[::2]), sum(said[1::2]), threads)
     return any(said)
@@ -73,18 +73,27 @@ def check(path, depth, allocated, freed, threads):
     assert read.read(path).header().finished
 
 
-def programs(session):
-    """The processes of the recorded program that are left."""
-    found = []
+def processes(session):
+    """The living processes of the session, with the name of each."""
     for each in Path("/proc").glob("[0-9]*"):
         try:
             fields = (each / "stat").read_text().rpartition(")")[2].split()
             name = (each / "cmdline").read_bytes().split(b"\0")[0]
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if int(fields[3]) == session and fields[0] not in "ZX" and name == target("progress").encode():
-            found.append(int(each.name))
-    return found
+        if int(fields[3]) == session and fields[0] not in "ZX":
+            yield int(each.name), name
+
+
+def programs(session):
+    """The processes of the recorded program that are left."""
+    return [pid for pid, name in processes(session) if name == target("progress").encode()]
+
+
+def left(session):
+    """The processes that are left: the launcher may start the program after reap was killed."""
+    kill_programs(session)
+    return list(processes(session))
 
 
 def kill_programs(session):
