@@ -12,8 +12,9 @@
 namespace reap::native {
 namespace {
 
-constexpr uint64_t kWalks = 3;                   // of a heap that changes meanwhile
-constexpr uint64_t kLeast = uint64_t{256} << 20; // bytes that may be read of any process
+constexpr uint64_t kWalks = 3;                    // of a heap that changes meanwhile
+constexpr uint64_t kLeast = uint64_t{256} << 20;  // bytes that may be read of any process
+constexpr uint64_t kMostData = uint64_t{1} << 20; // bytes; a C library has some 20,000
 constexpr uint64_t kSecond = 1'000'000'000;
 
 uint64_t read_clock(clockid_t clock) noexcept {
@@ -31,7 +32,8 @@ std::optional<ProcessHeaps> walk_heaps(pid_t process, const HeapPlaces &places) 
     if (!memory.readable()) return std::nullopt;
     const uint64_t begin = read_clock(CLOCK_THREAD_CPUTIME_ID);
     glibc::Heaps heaps;
-    heaps.start(("2." + std::to_string(places.minor)).c_str(), places.data_begin, places.data_end,
+    const uint64_t data_end = std::min(places.data_end, places.data_begin + kMostData);
+    heaps.start(("2." + std::to_string(places.minor)).c_str(), places.data_begin, data_end,
                 places.first_break);
     const uint64_t bytes = heaps.system_bytes();
     const int ending = 0;
