@@ -79,6 +79,11 @@ def difference(side: Side, ratio: Ratio) -> str:
     return f"{side.allocator} takes {more} {METRICS.get(ratio.metric, ratio.metric)} ({instead(ratio)})"
 
 
+def status(code: int, last_words: str) -> str:
+    """Status of a program that failed by itself, with the last that it said: `status 3 (no such file)`."""
+    return f"status {code} ({last_words})" if last_words else f"status {code}"
+
+
 def too_short(program: str, seconds: float) -> str:
     """Warns that a program ends too soon to be compared, and advises; `seconds` of CPU time."""
     return (

@@ -14,6 +14,7 @@ from reap.compare.latency import LATENCY
 from reap.compare.serving import ServerStarter
 from reap.experiment import arms, metrics, requests, statistics
 from reap.experiment.folder import Folder
+from reap.experiment.once import last_words
 from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread, Witness
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
@@ -122,6 +123,7 @@ def draw(
         scanned=spec.scanned,
         noise=_ratios(spec, baseline, control, widening),
         exit_code=reference[0].outcome.status,
+        last_words=last_words(run.outcome for run in reference),
         stdout_varies=len(outputs) > 1,
         stopped_early=stopped_early,
         widening=widening,

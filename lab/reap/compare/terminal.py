@@ -9,7 +9,7 @@ from rich.text import Text
 
 from reap.base import units
 from reap.base.text import printable
-from reap.compare import analyse, words
+from reap.compare import analyse, phrases, words
 from reap.compare.latency import LATENCY
 from reap.draw.terminal import line, note_height, notes, notes_that_fit, that_fit
 from reap.experiment.records import Comparison, Ratio, Side
@@ -54,7 +54,7 @@ def render_verdict(console: Console, comparison: Comparison) -> None:
 
 def _status(comparison: Comparison) -> str:
     code = comparison.exit_code
-    return f"The program itself ended with status {code}." if code else ""
+    return f"The program itself ended with {phrases.status(code, comparison.last_words)}." if code else ""
 
 
 def render(console: Console, comparison: Comparison) -> None:

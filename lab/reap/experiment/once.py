@@ -4,7 +4,7 @@ import contextlib
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -22,6 +22,9 @@ from reap.server import ready
 from reap.server.records import Server, Service
 from reap.server.serve import loaded_once
 from reap.server.service import load_of, service_of
+
+_LAST = 200
+"""Letters of the last line of a failed program that are told."""
 
 
 class Once:
@@ -222,4 +225,13 @@ def failure(outcome: Outcome, timeout: float | None) -> str:
         return f"the program did not end within {timeout:g} s"
     if outcome.signal:
         return f"the program was ended by {signal_name(outcome.signal)}"
+    return ""
+
+
+def last_words(outcomes: Iterable[Outcome]) -> str:
+    """The last line that a failed program wrote to standard error; empty where none failed."""
+    for outcome in outcomes:
+        line = outcome.stderr_tail.strip().rpartition("\n")[2]
+        if outcome.status and line:
+            return line[-_LAST:]
     return ""

@@ -227,6 +227,8 @@ class InRounds(Record, frozen=True, kw_only=True):
     """By metric: the baseline against itself, paired in the same rounds. What is within it is noise."""
     exit_code: int
     """The program's own status under the baseline."""
+    last_words: str = ""
+    """The last line of its standard error, where that status is not 0."""
     stdout_varies: bool
     """Whether two runs under the baseline differed in output, so that output cannot be compared."""
     stopped_early: bool = False

@@ -120,6 +120,8 @@ class Tuned(Record):
     """By metric: the baseline to its second copy, in the rounds of the confirmation."""
     exit_code: int
     stdout_varies: bool
+    last_words: str = ""
+    """The last line of its standard error, where its status is not 0."""
     decided: bool = False
     """Whether the confirmation ended because all that was confirmed was decided."""
     restless: bool = False

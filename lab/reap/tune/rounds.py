@@ -37,12 +37,17 @@ class Rounds:
     @property
     def outputs(self) -> set[str]:
         """Digests of the output of the baseline's copies: one, if that does not vary."""
-        return {run.outcome.stdout_digest for run in [*self.baseline.values(), *self.control.values()]}
+        return {each.stdout_digest for each in self.outcomes}
 
     @property
     def exits(self) -> set[int]:
         """Exit statuses of the baseline's copies."""
-        return {run.outcome.status for run in [*self.baseline.values(), *self.control.values()]}
+        return {each.status for each in self.outcomes}
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """Outcomes of the baseline's copies."""
+        return [run.outcome for run in [*self.baseline.values(), *self.control.values()]]
 
     def score(self, name: str, metric: str, before: int) -> float:
         """The mean logarithm of an option's ratio to the baseline in rounds below `before`."""

@@ -14,7 +14,7 @@ from reap.compare.thresholds import TOO_SHORT
 from reap.experiment import pairing, schedule, sequential
 from reap.experiment.folder import Folder
 from reap.experiment.metrics import MEMORY, named
-from reap.experiment.once import Once
+from reap.experiment.once import Once, last_words
 from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.runner import Listener, stoppable
 from reap.experiment.spec import Option
@@ -268,6 +268,7 @@ class _Search:
             noise=self._rounds.noise(begun),
             restless=any(unrest[what] > self._spec.worth for what in self._objectives),
             exit_code=min(self._rounds.exits),
+            last_words=last_words(self._rounds.outcomes),
             stdout_varies=len(self._rounds.outputs) > 1,
             pairing=self._pairing,
             load=self._spec.server.load.command if self._spec.server else [],

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from reap.base import units
 from reap.base.text import printable
+from reap.compare import phrases
 from reap.compare import words as compared
 from reap.draw.terminal import line, notes, notes_that_fit
 from reap.tune import words
@@ -45,7 +46,7 @@ def render_verdict(console: Console, tuned: Tuned) -> None:
     if load := words.load(tuned):
         line(console, load, "dim")
     if tuned.exit_code:
-        line(console, f"The program itself ended with status {tuned.exit_code}.")
+        line(console, f"The program itself ended with {phrases.status(tuned.exit_code, tuned.last_words)}.")
     given_up = sum(1 for trial in tuned.trials if trial.problem)
     said = [*([f"{units.number(given_up, 'setting')} given up: --details"] if given_up else []), *tuned.notes]
     notes_that_fit(console, said, NOTES - WINNER * sum(finding.gains for finding in tuned.findings))

@@ -96,6 +96,12 @@ def test_the_exit_code_is_the_programs(tmp_path, script, code):
     assert said.returncode == code, said.stderr
 
 
+def test_what_a_program_said_when_it_failed_is_told(tmp_path):
+    """Its own output goes nowhere: a missing file showed as a program that is too short."""
+    said = run(tmp_path, "--", "sh", "-c", "echo starting >&2; echo no such profile >&2; exit 3")
+    assert "status 3 (no such profile)" in " ".join(said.stdout.split())
+
+
 def test_a_run_that_takes_too_long_says_so(tmp_path):
     said = run(tmp_path, "--timeout", "0.3", "-o", "x", "--", "sleep", "60")
     assert said.returncode == ExitCode.TIMED_OUT

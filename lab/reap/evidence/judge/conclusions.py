@@ -47,7 +47,9 @@ def nothing_measured(facts: Facts) -> Concluded:
 def program_failed(facts: Facts) -> Concluded:
     """The program did not run, or was killed, so that its figures are of something else."""
     code = facts.comparison.exit_code if facts.comparison else 0
+    last = facts.comparison.last_words if facts.comparison else ""
     cause = f"was ended by {signal_name(code - 128)}" if code > 128 else f"could not be run (status {code})"
+    cause += f", saying: {last}," if last else ""
     said = f"The program {cause} even under its own allocator, so its figures say nothing about its work."
     return Concluded("inconclusive", [said], "Find out why it fails without Reap, then measure it again.")
 
@@ -87,12 +89,13 @@ def too_short(facts: Facts) -> Concluded:
     """So little CPU time that loading a library outweighs all that it does."""
     program = facts.command[0].rpartition("/")[2] if facts.command else "The program"
     said = [phrases.too_short(program, facts.cpu_seconds or 0.0)]
-    code = facts.comparison.exit_code if facts.comparison else 0
-    if not code:
+    comparison = facts.comparison
+    if comparison is None or not comparison.exit_code:
         return Concluded("inconclusive", said, "Give it more work, so that it runs for about a second.")
+    status = phrases.status(comparison.exit_code, comparison.last_words)
     return Concluded(
         "inconclusive",
-        [*said, f"It ended with status {code}, also under its own allocator."],
+        [*said, f"It ended with {status}, also under its own allocator."],
         "See that it does its work: a measured program has no terminal, and no input but what is piped in.",
     )
 

@@ -124,7 +124,8 @@ def _of_comparison(facts: Facts) -> list[Evidence]:
         )
     texts += [f"Not tried: {name} ({why})." for name, why in facts.missing.items()]
     if 0 < comparison.exit_code < 126:
-        texts.append(f"The program ended with status {comparison.exit_code} under its own allocator.")
+        status = phrases.status(comparison.exit_code, comparison.last_words)
+        texts.append(f"The program ended with {status} under its own allocator.")
     if comparison.stdout_varies:
         texts.append("The program's output varies by itself, so it could not be compared between allocators.")
     return [Evidence(statement=text, source="comparison") for text in texts]
