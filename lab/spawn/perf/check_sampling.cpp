@@ -27,16 +27,17 @@ int open_clock(bool with_kernel) {
     return static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-/// Spins, and counts the records that arrive meanwhile. -1 with errno set if there is no ring buffer.
+/// Spins until one has come, but not longer than 20 ms, and counts the records. -1 with errno set if there is
+/// no ring buffer.
 long count_samples(int event) {
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t data = 4 * page;
     void *ring = mmap(nullptr, page + data, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
     if (ring == MAP_FAILED) return -1;
     const std::int64_t until = now_ns() + 20'000'000;
-    while (now_ns() < until) {
-    }
     const auto *control = static_cast<const perf_event_mmap_page *>(ring);
+    while (__atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE) == 0 && now_ns() < until) {
+    }
     constexpr std::size_t record = sizeof(perf_event_header) + sizeof(std::uint64_t);
     const long samples = static_cast<long>(__atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE) / record);
     munmap(ring, page + data);

@@ -7,9 +7,9 @@
 
 namespace reap::spawn {
 
-/// Samples this process for 20 ms by a perf event on the software CPU clock, and writes
-/// `{"samples": N, "kernel": BOOL, "errno": N}` to `fd`: the number of samples, whether kernel time can be
-/// sampled too, and the error (0: sampling works). Returns false if that cannot be written.
+/// Samples this process by a perf event on the software CPU clock until a sample comes, at most for 20 ms,
+/// and writes `{"samples": N, "kernel": BOOL, "errno": N}` to `fd`: the number of samples, whether kernel
+/// time can be sampled too, and the error (0: sampling works). Returns false if that cannot be written.
 bool check_sampling(int fd);
 
 } // namespace reap::spawn

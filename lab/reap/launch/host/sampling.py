@@ -9,10 +9,10 @@ from reap.launch import native_files
 
 
 class Sampling(msgspec.Struct):
-    """Result of trying perf events for twenty milliseconds."""
+    """Result of trying perf events until a sample comes, or for twenty milliseconds."""
 
     samples: int
-    """How many samples came; 0 where perf events are not allowed or not there."""
+    """How many came; 0 where perf events are not allowed or not there."""
     kernel: bool
     """Whether time in the kernel can be sampled, too."""
     errno: int
