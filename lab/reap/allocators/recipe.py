@@ -1,10 +1,9 @@
 """The recipes: how each allocator that no Debian package brings is built, as data beside this file."""
 
-import hashlib
-import tomllib
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -63,16 +62,24 @@ def recipes() -> dict[str, Recipe]:
 
 def crate(recipe: Recipe) -> Crate:
     """The crate that a recipe builds from."""
-    locked = tomllib.loads((FOLDER / recipe.lock / LOCK).read_text())["package"]
+    locked = _table(FOLDER / recipe.lock / LOCK)["package"]
     found = next(each for each in locked if each["name"] == recipe.crate)
     return msgspec.convert({**found, "lock": recipe.lock}, Crate)
 
 
 def fingerprint(recipe: Recipe) -> str:
     """Digest of what the result depends on but the compiler: the recipe, its files, the crate."""
+    import hashlib  # which loads OpenSSL
+
     parts = [(FOLDER / name).read_bytes() for name in (f"{recipe.name}.toml", *recipe.files)]
     return hashlib.sha256(b"\0".join([*parts, crate(recipe).checksum.encode()])).hexdigest()
 
 
 def _read(path: Path) -> Recipe:
-    return msgspec.convert({"name": path.stem, **tomllib.loads(path.read_text())}, Recipe)
+    return msgspec.convert({"name": path.stem, **_table(path)}, Recipe)
+
+
+def _table(path: Path) -> dict[str, Any]:
+    import tomllib  # not for what needs no recipe
+
+    return tomllib.loads(path.read_text())

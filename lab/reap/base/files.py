@@ -5,7 +5,6 @@ Whole or not at all, private, never over another file; what is damaged is told, 
 
 import contextlib
 import errno
-import hashlib
 import itertools
 import os
 import stat
@@ -32,6 +31,8 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 def digest_of(path: Path) -> str:
     """SHA-256 of what the file contains, in hexadecimal. Throws OSError."""
+    import hashlib  # which loads OpenSSL
+
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -5,8 +5,6 @@ The one rule of `--redact`. Whatever writes a file passes what it writes through
 
 import contextvars
 import dataclasses
-import getpass
-import html
 import os
 import re
 import shlex
@@ -90,6 +88,8 @@ def _measured(command: Sequence[str]) -> list[str]:
 
 def _who() -> set[str]:
     """The user at work."""
+    import getpass  # not where nothing is redacted
+
     try:
         return {getpass.getuser()}
     except (KeyError, OSError):  # a user without a name
@@ -184,5 +184,7 @@ def _walk(value: Any, text: Callable[[str], str], command: Callable[[Any], Any],
 
 
 def _in_markup(found: re.Match[str], text: Callable[[str], str]) -> str:
+    import html  # which has a table of all entities
+
     begin, words = (found[1], found[2]) if found[1] else (found[3], found[4])
     return begin + html.escape(text(html.unescape(words)))

@@ -7,7 +7,6 @@ import os
 import pwd
 import re
 import stat
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -84,6 +83,8 @@ def _read(path: Path, verbs: Mapping[str, object], *, named: bool) -> dict[str, 
     text = _content(path, named=named)
     if text is None:
         return None
+    import tomllib  # not where there is no configuration
+
     try:
         found = tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeError) as error:

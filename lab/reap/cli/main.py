@@ -7,7 +7,6 @@ import shlex
 import shutil
 import signal
 import sys
-import traceback
 from types import FrameType
 from typing import NoReturn
 
@@ -233,6 +232,8 @@ _NO_TEXT = ReapError(
 
 
 def _mistake() -> NoReturn:
+    import traceback  # not where there is none
+
     traceback.print_exc()
     click.echo("reap: this is a bug in reap; please report it with the lines above", err=True)
     sys.exit(ExitCode.INTERNAL)

@@ -160,9 +160,7 @@ def record(
     from reap.commandline.errors import complain
     from reap.commandline.recorded import to_record
     from reap.commandline.written import written
-    from reap.record import steps
     from reap.recording import record as recording
-    from reap.recording.attach import FOREVER, MOST_OVERHEAD
     from reap.recording.part import Limits, Moment
 
     if redact.asked():
@@ -172,12 +170,14 @@ def record(
             ExitCode.USAGE,
         )
     watched = {
-        "most_overhead": MOST_OVERHEAD if max_cpu is None else max_cpu,
         "python": python,
         "max_bytes": max_size,
         "labels": labels,
         "force": force,
+        **({} if max_cpu is None else {"most_overhead": max_cpu}),
     }
+    if live or pid is not None or via == "uprobe":
+        from reap.record import steps  # not for other recordings: it takes as long to load as they begin
     if pid is not None:
         unused = ["CMD"] if command else sorted(written(context, (*_OF_A_COMMAND, *_OF_A_PRELOAD, "via")))
         if unused:
@@ -185,6 +185,8 @@ def record(
                 f"{unused[0]} must not be used with --pid", f"reap record --pid {pid}", ExitCode.USAGE
             )
         if live:
+            from reap.recording.attach import FOREVER
+
             most = seconds if written(context, ("seconds",)) else FOREVER
             return steps.watch_attached(pid, most, output, watched)
         return steps.attach(pid, seconds, output, watched)

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import shlex
 import stat
 import tempfile
@@ -112,7 +111,7 @@ def record(
     if limits:
         _limit(path, limits)
     # Its first half is a name that anybody may learn, its second a word for the program's processes alone.
-    socket = secrets.token_hex(native.SOCKET_NAME)
+    socket = os.urandom(native.SOCKET_NAME).hex()
     with tempfile.TemporaryDirectory(prefix="reap-modules-") as folder:
         recorded = replace(
             launch,

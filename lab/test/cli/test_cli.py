@@ -38,6 +38,7 @@ def test_recording_loads_neither_statistics_nor_tables(tmp_path):
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
     assert not loaded & {"numpy", "rich", "jinja2"}
+    assert not loaded & {"concurrent", "hashlib", "html", "logging", "secrets", "tomllib", "traceback"}
 
 
 def test_help_names_every_verb_and_every_exit_code():
