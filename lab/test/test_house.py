@@ -11,9 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from elftools.elf.elffile import ELFFile
 
 from reap import api
+from reap.allocators import elf
 from reap.allocators.records import OWN
 from reap.launch import price
 
@@ -235,22 +235,15 @@ def test_the_library_s_headers_are_installed():
 
 @pytest.mark.parametrize("path", preloads(), ids=lambda path: path.name)
 def test_preloads_need_libc_alone(path):
-    with path.open("rb") as file:
-        dynamic = ELFFile(file).get_section_by_name(".dynamic")
-        needed = {tag.needed for tag in dynamic.iter_tags("DT_NEEDED")}
+    needed = elf.opened(path).needed()
     assert {name for name in needed if not name.startswith(("libc.so.", "ld-linux"))} == set()
 
 
 @pytest.mark.parametrize("path", preloads(), ids=lambda path: path.name)
 def test_preloads_export_no_cpp_names_but_operators(path):
     """What a preload exports enters the program's name space: the calls it listens to, and nothing else."""
-    with path.open("rb") as file:
-        symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
-        exported = [
-            symbol.name
-            for symbol in symbols
-            if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] in {"STB_GLOBAL", "STB_WEAK"}
-        ]
+    (table,) = elf.opened(path).symbol_tables(dynamic_only=True)
+    exported = [name for name, _, _ in table.defined()]
     # _Znw, _Zna, _Zdl, _Zda: operator new, new[], delete, delete[].
     strange = [name for name in exported if name.startswith("_Z") and not re.match(r"_Z(n[wa]|d[la])", name)]
     assert strange == []

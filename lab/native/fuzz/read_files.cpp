@@ -19,7 +19,7 @@
 #include "files/requests.h"
 #include "files/resident.h"
 #include "reap_requests.h"
-#include "symbols/named.h"
+#include "elf/named.h"
 
 namespace {
 

@@ -25,7 +25,6 @@
 #include "module/text.h"
 #include "reap_price.h"
 #include "reap_requests.h"
-#include "symbols/named.h"
 #include "symbols/own_names.h"
 
 namespace nb = nanobind;
@@ -287,16 +286,6 @@ void bind_files(nb::module_ &m) {
         "path"_a,
         "Opens a regular file for reading; returns the descriptor. Another user's link leads to their files "
         "alone. Raises OSError: ELOOP for such a link, EINVAL for what is no regular file.");
-    m.def(
-        "named_symbols",
-        [](const nb::bytes &table, const nb::bytes &strings, const std::vector<std::string> &names) {
-            NamedSymbols found =
-                named_symbols({table.c_str(), table.size()}, {strings.c_str(), strings.size()}, names);
-            return std::pair(std::move(found.defined), std::move(found.undefined));
-        },
-        "table"_a, "strings"_a, "names"_a,
-        "Which of these functions a table of 64-bit symbols defines, with their values, and which it has "
-        "undefined.");
     m.def(
         "own_names",
         [](const nb::bytes &strings) { return own_names_among({strings.c_str(), strings.size()}); },

@@ -14,6 +14,7 @@
 #include "module/attach.h"
 #include "module/calls.h"
 #include "module/drag.h"
+#include "module/elf/elf.h"
 #include "module/files.h"
 #include "module/growing.h"
 #include "module/names.h"
@@ -170,6 +171,7 @@ NB_MODULE(native, m) {
     bind_calls(m);
     bind_growing(m);
     bind_drag(m);
+    bind_elf(m);
     bind_files(m);
     bind_attach(m);
 }

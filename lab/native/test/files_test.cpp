@@ -18,7 +18,7 @@
 #include "drag/samples.h"
 #include "reap_requests.h"
 #include "scratch_file.h"
-#include "symbols/named.h"
+#include "elf/named.h"
 #include "symbols/own_names.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "attach/process/mappings.h"
-#include "symbols/tables.h"
+#include "elf/tables.h"
 
 // Named as an allocator's own; in the table of symbols that is not dynamic.
 extern "C" [[gnu::used, gnu::noinline]] void *linked_test_je_mallocx(unsigned long size, int flags) {

@@ -40,13 +40,13 @@ def examine(name: str, path: str) -> Allocator:
     """Reads the file and says that it is an allocator, or throws a ReapError that says why not."""
     library = Path(path).absolute()
     facts = _read(name, library)
-    if facts.kind != "ET_DYN" or not facts.dynamic:
+    if facts.kind != "DYN" or not facts.dynamic:
         raise _refusal(name, library, "is not a shared library", "give the allocator's .so file")
     if not facts.native:
         raise _refusal(
             name,
             library,
-            f"is for another machine ({facts.machine.removeprefix('EM_')}, {facts.bits}-bit)",
+            f"is for another machine ({facts.machine}, {facts.bits}-bit)",
             "build or install it for this machine",
         )
     if MALLOC not in facts.exports:

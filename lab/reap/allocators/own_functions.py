@@ -3,13 +3,9 @@
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
-
-from elftools.elf.elffile import ELFFile
 
 from reap import native
 from reap.allocators import elf
-from reap.base.files import opened_regular
 from reap.base.records import Record
 
 _SAYS = {"jemalloc": b"<jemalloc>: ", "mimalloc": b"mimalloc: "}
@@ -54,46 +50,36 @@ def read(path: str) -> OwnFunctions:
 
 @functools.lru_cache(maxsize=1024)
 def _read(path: str, changed: int, size: int) -> OwnFunctions:  # noqa: ARG001 - a file that changed is another
-    with opened_regular(path) as file:
-        try:
-            return _of_file(file)
-        except elf.TABLE_ERRORS as error:
-            raise elf.NotElfError("is a damaged or truncated ELF file") from error
-
-
-def _of_file(file: BinaryIO) -> OwnFunctions:
-    parsed = ELFFile(file)
-    constants = parsed.get_section_by_name(".rodata")
-    text = b"" if constants is None else bytes(constants.data())
+    file = elf.opened(path)
+    text = file.section(".rodata")
     there = {allocator for allocator, says in _SAYS.items() if says in text}
     also = {allocator for allocator, says in _ALSO_SAYS.items() if all(each in text for each in says)}
-    if "mimalloc" in there and _defines(parsed, CPYTHON):
+    if "mimalloc" in there and _defines(file, CPYTHON):
         there.discard("mimalloc")
     found = OwnFunctions(printed=sorted({*there, *also}))
     # The table that is not dynamic has all that a program defines, which takes a second for a compiler's.
-    for table in elf.symbol_tables(parsed, dynamic=not there and not _names_another(parsed)):
+    for table in file.symbol_tables(dynamic_only=not there and not _names_another(file)):
         _add(found, table)
     for allocator in _SAYS:
         if allocator not in there:
             found.defined.pop(allocator, None)
-        elif parsed.get_section_by_name(".symtab") is None:
+        elif not file.has_section(".symtab"):
             found.defined.setdefault(allocator, "")
     return found
 
 
-def _names_another(parsed: ELFFile) -> bool:
-    section = parsed.get_section_by_name(".strtab")
-    strings = b"" if section is None else bytes(section.data())
+def _names_another(file: native.ElfFile) -> bool:
+    strings = file.section(".strtab")
     return any(name in strings for name in _SAY_NOTHING)
 
 
-def _defines(parsed: ELFFile, function: str) -> bool:
-    return any(table.functions([function])[0] for table in elf.symbol_tables(parsed, dynamic=True))
+def _defines(file: native.ElfFile, function: str) -> bool:
+    return any(table.functions([function])[0] for table in file.symbol_tables(dynamic_only=True))
 
 
-def _add(found: OwnFunctions, table: elf.SymbolTable) -> None:
-    named = native.own_names(table.strings)
-    defined, wanted = table.functions(name for name, _ in named)
+def _add(found: OwnFunctions, table: native.SymbolTable) -> None:
+    named = table.own_names()
+    defined, wanted = table.functions([name for name, _ in named])
     for known, names_here in ((found.defined, defined), (found.wanted, wanted)):
         for allocator in sorted({allocator for _, allocator in named}):
             names = [name for name, whose in named if whose == allocator and name in names_here]

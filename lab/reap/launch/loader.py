@@ -3,9 +3,7 @@
 import re
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.gnuversions import GNUVerNeedSection
-
+from reap.allocators import elf
 from reap.base.errors import ExitCode, ReapError
 from reap.launch import native_files
 from reap.launch.process import libc
@@ -69,9 +67,6 @@ def obstacle(image: Path, interpreter: str) -> tuple[str, str] | None:
 
 def _needed(preload: Path) -> int:
     """Minor version of the newest glibc 2 that a preload needs; 0 if it needs none."""
-    with preload.open("rb") as file:
-        sections = [each for each in ELFFile(file).iter_sections() if isinstance(each, GNUVerNeedSection)]
-        libraries = [library for each in sections for library in each.iter_versions()]
-        names = [version.name for _, versions in libraries for version in versions]
+    names = elf.opened(preload).needed_versions()
     found = (re.match(r"GLIBC_2\.(\d+)", name) for name in names)
     return max((int(each[1]) for each in found if each), default=0)

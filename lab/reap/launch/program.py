@@ -255,12 +255,11 @@ def _read(image: Path) -> elf.Elf:
         facts = elf.read(image, _INTERESTING)
     except elf.NotElfError as error:
         raise _cannot(f"{image} {error}", "install or build it again") from error
-    if facts.kind not in ("ET_EXEC", "ET_DYN"):
+    if facts.kind not in ("EXEC", "DYN"):
         raise _cannot(f"{image} is an ELF file but no program", "link it into a program first")
     if not facts.native:
-        machine = facts.machine.removeprefix("EM_")
         raise _cannot(
-            f"{image} is a program for another machine ({machine}, {facts.bits}-bit)",
+            f"{image} is a program for another machine ({facts.machine}, {facts.bits}-bit)",
             "build it for this machine, or measure it on its own",
         )
     if facts.interpreter and not Path(facts.interpreter).exists():

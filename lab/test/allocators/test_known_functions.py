@@ -1,10 +1,8 @@
 """The table of allocators' functions has all by which the libraries of this machine allocate and free."""
 
 import re
-from pathlib import Path
 
 import pytest
-from elftools.elf.elffile import ELFFile
 
 from reap import native
 from reap.allocators import catalog, elf
@@ -15,16 +13,14 @@ ASKS = re.compile(
     r"(usable|good|malloc)_size$|stats|nallocx|sallocx|mallinfo|mode|register|heap_(new|delete)|arena"
 )
 SAYS_NO_SIZE = re.compile(r"realpath|wcsdup|dupenv_s|reallocarr$|expand")
-FUNCTION = 2
 
 
 @pytest.mark.parametrize("allocator", ["jemalloc", "mimalloc", "tcmalloc"])
 def test_it_knows_each_exported_function(allocator):
     prefix = redirect.PREFIXES[allocator]
     known = {prefix + name for name in native.known_functions(allocator)}
-    with Path(catalog.find(allocator).library).open("rb") as file:
-        tables = list(elf.symbol_tables(ELFFile(file), dynamic=True))
-    exported = {name for table in tables for name, kind, _ in table.defined() if kind == FUNCTION}
+    tables = elf.opened(catalog.find(allocator).library).symbol_tables(dynamic_only=True)
+    exported = {name for table in tables for name, kind, _ in table.defined() if kind == native.FUNCTION}
     own = {name for name in exported if name.startswith(prefix or "m") and not name.startswith("_")}
     unknown = {name for name in own if ALLOCATES.search(name) and not ASKS.search(name)} - known
     assert len(own) > 5

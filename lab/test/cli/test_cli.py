@@ -17,7 +17,7 @@ from reap.compare import experiments
 
 pytestmark = pytest.mark.bare
 
-HEAVY = {"numpy", "scipy", "rich", "msgspec", "elftools", "jinja2"}
+HEAVY = {"numpy", "scipy", "rich", "msgspec", "jinja2"}
 
 
 @pytest.mark.timed

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from elftools.elf.elffile import ELFFile
 
+from reap.allocators import elf
 from reap.base.errors import ReapError
 from reap.launch import native_files
 from reap.launch.host import calibration
@@ -174,10 +174,7 @@ def test_it_is_malloc_as_it_is_that_is_measured(program, monkeypatch):
 
 
 def test_the_program_needs_the_c_library_alone():
-    with native_files.calibrator().open("rb") as stream:
-        dynamic = ELFFile(stream).get_section_by_name(".dynamic")
-        needed = [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")]
-    assert needed == ["libc.so.6"]
+    assert elf.opened(native_files.calibrator()).needed() == ["libc.so.6"]
 
 
 def test_its_blocks_are_those_of_the_workload():

@@ -6,7 +6,7 @@
 #include "attach/failure.h"
 #include "attach/process/mappings.h"
 #include "symbols/own_names.h"
-#include "symbols/tables.h"
+#include "elf/tables.h"
 
 namespace reap::native {
 namespace {

@@ -8,16 +8,12 @@ another. Nothing stands aside in a program that frees a heap with all its blocks
 
 import functools
 import os
-import struct
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
 from reap import native
 from reap.allocators import elf
-from reap.base.files import opened_regular
 from reap.base.records import Record
 from reap.launch.linked import recognise, unserved
 
@@ -88,11 +84,8 @@ malloc: others are the program's, and do."""
 
 _JUMP = 14
 """Bytes of a jump. A function without room for one, up to the next, goes on in another one."""
-_SYMBOL = struct.Struct("<IBBHQQ")
-_TYPE = 15
-_CODE = frozenset({2, 10})
+_CODE = frozenset({native.FUNCTION, native.RESOLVED_FUNCTION})
 """Functions, and those that a resolver chooses."""
-_UNDEFINED = 0
 
 
 class Redirect(Record):
@@ -124,7 +117,7 @@ def find(program: str) -> Redirect | None:
     try:
         status = Path(program).stat()
         return _find(program, status.st_mtime_ns, status.st_size)
-    except (OSError, elf.NotElfError, *elf.TABLE_ERRORS):
+    except (OSError, elf.NotElfError):
         return None
 
 
@@ -135,12 +128,12 @@ def _find(program: str, changed: int, size: int) -> Redirect | None:  # noqa: AR
     if len(found) != 1 or len(known) != 1:
         return None
     (allocator,) = known
-    with opened_regular(program) as file:
-        table = [symbol for each in elf.symbol_tables(ELFFile(file)) for symbol in each.defined()]
+    file = elf.opened(program)
+    table = [symbol for each in file.symbol_tables() for symbol in each.defined()]
     names = {name for name, _, _ in table}
     wanted = _of_jemalloc(names) if allocator == "jemalloc" else replacements(allocator)
     places = _places(table, wanted)
-    if not {"free", "realloc"} & set(places.values()) or unserved.used(program, table):
+    if not {"free", "realloc"} & set(places.values()) or unserved.used(file, table):
         return None
     return Redirect(
         program=program,

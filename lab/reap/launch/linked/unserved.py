@@ -9,10 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 
-from elftools.elf.constants import SH_FLAGS
-from elftools.elf.elffile import ELFFile
-
-from reap.base.files import opened_regular
+from reap import native
 
 _UNSERVED = re.compile(
     r"mi_t?heap_(?:destroy|visit_\w+|contains\w*|check_owned|realpath)|rpmalloc_heap_free_all"
@@ -29,24 +26,22 @@ _CALL = re.compile(rb"[\xe8\xe9]")
 _LENGTH = 5
 
 
-def used(path: str, symbols: Sequence[tuple[str, int, int]]) -> bool:
+def used(program: native.ElfFile, symbols: Sequence[tuple[str, int, int]]) -> bool:
     """Whether a program of x86-64 calls such a function.
 
     `symbols` are its names, types and addresses. Calls through a pointer are not seen. Takes 50 ms a MB of
-    code, and nothing without such functions. Throws OSError and what `elf.TABLE_ERRORS` has.
+    code, and nothing without such functions. Throws `elf.NotElfError`.
     """
     targets = {at for name, _, at in symbols if _UNSERVED.fullmatch(name)}
     if not targets:
         return False
     own = {at for name, _, at in symbols if _OWN.match(name)}
     begins = sorted({at for _, _, at in symbols})
-    with opened_regular(path) as file:
-        for section in ELFFile(file).iter_sections():
-            if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR:
-                callers = _callers(section.data(), section["sh_addr"], targets)
-                if any(_function(begins, caller) not in own for caller in callers):
-                    return True
-    return False
+    return any(
+        _function(begins, caller) not in own
+        for base, code in program.code()
+        for caller in _callers(code, base, targets)
+    )
 
 
 def _callers(code: bytes, base: int, targets: Collection[int]) -> list[int]:

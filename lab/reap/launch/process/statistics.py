@@ -3,10 +3,8 @@
 import re
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
+from reap import native
 from reap.allocators import elf, own_functions
-from reap.base.files import opened_regular
 from reap.base.records import Record
 
 _FUNCTIONS = {
@@ -38,17 +36,15 @@ def find(path: str | Path) -> list[Statistics]:
     """
     printed = set(own_functions.read(str(path)).printed)
     try:
-        with opened_regular(path) as file:
-            named = _named(ELFFile(file), printed)
-    except (OSError, *elf.TABLE_ERRORS):
+        named = _named(elf.opened(path), printed)
+    except (OSError, elf.NotElfError):
         return []
     return [named.get(name, Statistics(allocator=name)) for name in sorted({*named, *printed})]
 
 
-def _named(parsed: ELFFile, printed: set[str]) -> dict[str, Statistics]:
+def _named(file: native.ElfFile, printed: set[str]) -> dict[str, Statistics]:
     found: dict[str, Statistics] = {}
-    base = next((each["p_vaddr"] for each in parsed.iter_segments() if each["p_type"] == "PT_LOAD"), 0)
-    for table in elf.symbol_tables(parsed):
+    for table in file.symbol_tables():
         for allocator, (part, pattern) in _FUNCTIONS.items():
             if allocator in found or allocator not in {*printed, _SILENT}:
                 continue
@@ -57,6 +53,6 @@ def _named(parsed: ELFFile, printed: set[str]) -> dict[str, Statistics]:
             defined, _ = table.functions(asked)
             if defined:
                 name = min(defined, key=len)
-                offset = defined[name] - base // _PAGE * _PAGE
+                offset = defined[name] - file.base // _PAGE * _PAGE
                 found[allocator] = Statistics(allocator=allocator, function=name, offset=offset)
     return found

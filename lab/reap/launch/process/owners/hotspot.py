@@ -7,10 +7,7 @@ since 5, and says where the fields of an entry lie.
 from collections.abc import Sequence
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
 from reap.allocators import elf
-from reap.base.files import opened_regular
 from reap.launch.process.areas import Area
 from reap.launch.process.owners.memory import Memory
 
@@ -40,10 +37,9 @@ def _symbols(path: Path) -> dict[str, int]:
     """The addresses of the table, and of what describes it, in the file."""
     wanted = {_TABLE, *(_ENTRY + field for field in _FIELDS)}
     try:
-        with opened_regular(path) as file:
-            tables = elf.symbol_tables(ELFFile(file), dynamic=True)
-            return {name: at for table in tables for name, _, at in table.defined() if name in wanted}
-    except (OSError, *elf.TABLE_ERRORS):
+        tables = elf.opened(path).symbol_tables(dynamic_only=True)
+        return {name: at for table in tables for name, _, at in table.defined() if name in wanted}
+    except (OSError, elf.NotElfError):
         return {}
 
 

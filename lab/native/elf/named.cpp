@@ -1,4 +1,4 @@
-#include "symbols/named.h"
+#include "elf/named.h"
 
 #include <cstring>
 #include <elf.h>

@@ -1,0 +1,24 @@
+// What a symbol table has, read through from its begin: nothing is indexed or demangled.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "elf/elf_file.h"
+
+namespace reap::native {
+
+// Calls `see` with each table of a file; not at all where it is no 64-bit ELF file.
+void each_symbol_table(const std::string &path, const std::function<void(const SymbolTable &)> &see);
+
+// Calls `see` for each symbol that the table defines; `type` is one of STT_*.
+void each_defined_symbol(
+    const SymbolTable &table,
+    const std::function<void(std::string_view name, unsigned type, uint64_t value)> &see);
+
+// Calls `see` with the name of each function that the table defines.
+void each_defined_function(const SymbolTable &table, const std::function<void(std::string_view name)> &see);
+
+} // namespace reap::native
