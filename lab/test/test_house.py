@@ -310,7 +310,9 @@ def test_nothing_is_left_for_later():
 
 def test_the_lock_and_the_package_ask_for_the_same():
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    wanted = {*asked["project"]["dependencies"], *asked["build-system"]["requires"]}
+    studies = tomllib.loads((ROOT / "studies/pyproject.toml").read_text())["project"]["dependencies"]
+    wanted = {*asked["project"]["dependencies"], *asked["build-system"]["requires"], *studies}
+    wanted -= {f"reap-lab=={asked['project']['version']}"}
     lines = (ROOT / "setup/python/runtime.in").read_text().splitlines()
     assert {line for line in lines if line and not line.startswith("#")} == wanted
 
