@@ -98,8 +98,10 @@ struct reap_file_header {
         uint64_t calls;          /* calls that met a probe */
         uint64_t cost_ns;        /* CPU time that the probes cost the process, by calibration */
         uint64_t lost;           /* samples that there was no room for */
-        uint64_t slowed; /* windows in which probes took most of the CPU time: their calls are too few */
-        uint64_t broken; /* samples whose stack does not reach the thread's first function */
+        uint64_t slowed;    /* windows in which probes took most of the CPU time: their calls are too few */
+        uint32_t broken;    /* samples whose stack does not reach the thread's first function */
+        uint32_t unsampled; /* windows in which the kernel did not sample CPU time: that of the process itself
+                               is known by `cost_ns` alone */
     } attach; /* Of an attached recording. Its counters are estimates, each sample says itself what it stands
                  for, and when blocks are freed is not known. */
     struct {

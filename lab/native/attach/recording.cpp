@@ -181,6 +181,7 @@ void AttachedFile::summarise(uint32_t image, const AttachSummary &summary) {
         all.lost += each.lost;
         all.slowed += each.slowed;
         all.broken += each.broken;
+        all.unsampled += each.unsampled;
     }
     own_.attach = all;
     shared().attach = all;

@@ -299,6 +299,7 @@ class Watch::Windows {
         window_.own_cpu = own.seconds;
         window_.sleeps = used + waited - window_.waited < window_.seconds * kNeverSleeps;
         seen.slowed += own.known ? 0 : 1;
+        seen.unsampled += own_time_.samples() ? 0 : 1;
     }
 
     void read_window() {

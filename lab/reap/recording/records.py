@@ -202,6 +202,8 @@ class Attached(Record):
     """Samples whose stack does not reach the first function of the thread."""
     from_start: bool = False
     """Since the program's first instruction (`--via uprobe`); else of a process that ran already."""
+    unsampled: int = 0
+    """Windows in which the kernel did not sample its CPU time: the part of probes is by calibration alone."""
     beside: bool = False
     """Beside a recorder that was preloaded: of allocators that are linked into files of the program."""
 

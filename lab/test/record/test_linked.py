@@ -169,13 +169,19 @@ def test_a_part_of_a_run_has_no_calls_from_outside(tmp_path):
     assert profile(read.read(tmp_path / "v.reap"), []).linked is None
 
 
-def test_few_windows_are_said_to_be_of_a_part_of_the_run():
-    def said(windows: int, part: float) -> str:
-        seen = SimpleNamespace(
-            windows=windows, window_ns=part * 1e9, watched_ns=1e9, slowed=0, lost=0, broken=0
-        )
-        header = SimpleNamespace(attached=True, from_start=True, attach=seen)
-        return " ".join(notes._attached(header, beside=False))
+def said_of(**seen):
+    every = {"windows": 20, "window_ns": 1e9, "watched_ns": 1e9, "window_cpu_ns": 1e9, "cost_ns": 2e8}
+    windows = SimpleNamespace(**{**every, "slowed": 0, "unsampled": 0, "lost": 0, "broken": 0, **seen})
+    header = SimpleNamespace(attached=True, from_start=True, attach=windows)
+    return " ".join(notes._attached(header, beside=False))
 
-    assert "in 1 window, 2.0 % of the time" in said(1, 0.02)
-    assert "of that part" not in said(1, 0.9) + said(20, 0.02)
+
+def test_few_windows_are_said_to_be_of_a_part_of_the_run():
+    assert "in 1 window, 2.0 % of the time" in said_of(windows=1, window_ns=2e7)
+    assert "of that part" not in said_of(windows=1, window_ns=9e8) + said_of(window_ns=2e7)
+
+
+def test_own_time_by_calibration_alone_is_said_where_estimates_rest_on_it():
+    note = "20 of 20 windows the program's own CPU time could not be sampled"
+    assert note in said_of(unsampled=20)
+    assert "sampled" not in said_of() + said_of(unsampled=20, cost_ns=1e7)

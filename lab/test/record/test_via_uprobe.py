@@ -335,3 +335,19 @@ def test_beside_busy_processes_calls_that_are_too_few_are_said_to_be(tmp_path):
     shown, seen = beside_busy_processes(tmp_path, 12_000_000, 20)
     assert shown < 2 * 12_000_000
     assert shown > 12_000_000 / 2 or seen.slowed > seen.windows / 2
+
+
+def test_where_own_time_cannot_be_sampled_that_is_said(tmp_path):
+    """Without randomised addresses the kernel steps probed instructions where the stack may be."""
+    path = compiled("linked-busy", ["gcc", "-x", "c", "-g", "-O1", "-w", "-", "-o", OUT], text=BUSY)
+    command = ["record", "--via", "uprobe", "-o", "v.reap", "--", path, "100000", "1000"]
+    done = subprocess.run(
+        ["setarch", "-R", *reap_command(), *command],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    seen = recorded(done, tmp_path / "v.reap")
+    assert seen.attached.unsampled == seen.attached.windows > 0
+    assert any("could not be sampled" in note for note in seen.notes)

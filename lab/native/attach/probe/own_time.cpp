@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <set>
@@ -19,6 +18,7 @@
 #include "attach/failure.h"
 #include "attach/probe/assembler.h"
 #include "attach/probe/bpf.h"
+#include "attach/process/mappings.h"
 
 namespace reap::native {
 namespace {
@@ -31,16 +31,6 @@ constexpr uint32_t kUserSide = 1 << 8;  // BPF_F_USER_STACK
 // The page from which the kernel steps instructions that it does not emulate: the last of user space, whether
 // tables of pages have four levels or five, unless the stack is there.
 constexpr uint64_t kStepped = 0x7fff'ffff'e000;
-
-bool has_stack_there(pid_t process) {
-    std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
-    for (std::string line; std::getline(maps, line);) {
-        const size_t dash = line.find('-');
-        if (line.ends_with("[stack]") && dash != std::string::npos)
-            return std::strtoull(line.c_str() + dash + 1, nullptr, 16) > kStepped;
-    }
-    return false;
-}
 
 // Counts a sample, as the process's own unless its user code stands at one of the addresses.
 std::vector<bpf_insn> assemble_own_time(int counts, const std::vector<AddressRange> &probed) {
@@ -99,7 +89,7 @@ OwnTime::OwnTime(pid_t process, const std::vector<AddressRange> &probed) {
 }
 
 void OwnTime::open(pid_t process, const std::vector<AddressRange> &probed) {
-    if (has_stack_there(process)) throw AttachFailure("perf", ENOTSUP);
+    if (stack_end(process) > kStepped) throw AttachFailure("perf", ENOTSUP);
     const Descriptor map(make_map(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(Count), 1, BPF_F_MMAPABLE));
     counts_ = map_memory<Count>(map.get(), kCounts, PROT_READ | PROT_WRITE, 0);
     const Descriptor program(load_program(BPF_PROG_TYPE_PERF_EVENT, assemble_own_time(map.get(), probed)));

@@ -32,6 +32,8 @@ class OwnTime {
     OwnTime(const OwnTime &) = delete;
     OwnTime &operator=(const OwnTime &) = delete;
 
+    // Whether anything is ever counted.
+    [[nodiscard]] bool samples() const noexcept { return !events_.empty(); }
     void count(bool on) const noexcept;
     // All samples since construction.
     [[nodiscard]] Count counted() const noexcept;

@@ -49,6 +49,18 @@ class Fields {
     bool failed_ = false;
 };
 
+// Whether `see`, which gets each line in turn, ended it by true.
+template <class See>
+bool any_line(pid_t process, See see) {
+    std::ifstream file(folder_of(process) + "/maps");
+    if (!file) throw AttachFailure("process", errno);
+    for (std::string line; std::getline(file, line);) {
+        if (see(line)) return true;
+    }
+    if (file.bad()) throw AttachFailure("process", errno != 0 ? errno : EACCES);
+    return false;
+}
+
 // False for a line of a mapping that is of no file.
 bool parse(const std::string &line, FileMapping &mapping) {
     Fields fields(line);
@@ -72,16 +84,25 @@ bool parse(const std::string &line, FileMapping &mapping) {
 } // namespace
 
 std::vector<FileMapping> read_mappings(pid_t process) {
-    std::ifstream file(folder_of(process) + "/maps");
-    if (!file) throw AttachFailure("process", errno);
     std::vector<FileMapping> found;
-    std::string line;
-    while (std::getline(file, line)) {
+    any_line(process, [&found](const std::string &line) {
         FileMapping mapping;
         if (parse(line, mapping)) found.push_back(std::move(mapping));
-    }
-    if (file.bad()) throw AttachFailure("process", errno != 0 ? errno : EACCES);
+        return false;
+    });
     return found;
+}
+
+uint64_t stack_end(pid_t process) {
+    uint64_t end = 0;
+    any_line(process, [&end](const std::string &line) {
+        if (!line.ends_with("[stack]")) return false;
+        Fields fields(line);
+        fields.number('-', 16);
+        end = fields.number(' ', 16);
+        return true;
+    });
+    return end;
 }
 
 std::string openable(pid_t process, const FileMapping &mapping) {

@@ -27,6 +27,9 @@ inline constexpr char kDeleted[] = " (deleted)";
 // of its mappings for about 0.1 ms.
 std::vector<FileMapping> read_mappings(pid_t process);
 
+// End of the first thread's stack; 0 where there is none. Throws, and costs, as above.
+uint64_t stack_end(pid_t process);
+
 // The file of a mapping under a name that this process can open.
 std::string openable(pid_t process, const FileMapping &mapping);
 

@@ -34,7 +34,9 @@ void bind_header(const nb::module_ &m) {
         .def_ro("lost", &Attach::lost, "Samples for which the buffer had no space.")
         .def_ro("slowed", &Attach::slowed,
                 "Windows in which probes took nearly all of its CPU time: their calls are too few.")
-        .def_ro("broken", &Attach::broken, "Samples with an incomplete stack.");
+        .def_ro("broken", &Attach::broken, "Samples with an incomplete stack.")
+        .def_ro("unsampled", &Attach::unsampled,
+                "Windows in which its own CPU time was not sampled: it is that of all less cost_ns.");
     nb::class_<Header>(m, "Header", "What a trace says of itself.")
         .def_ro("depth", &Header::depth)
         .def_ro("start_unix_ns", &Header::start_unix_ns)

@@ -15,6 +15,8 @@ _MUCH_RESIDENT = 16 << 20
 _SMALL_PART = 0.4
 _FEW_STACKS = 0.001
 _FEW_WINDOWS = 5
+_DEAR = 0.05
+"""Of CPU time in windows: what probes took of it, so that twice as much would be seen."""
 _FEW_FREES = 100
 """As many may be of blocks from before the recorder."""
 
@@ -153,6 +155,12 @@ def _attached(header: native.Header, *, beside: bool) -> list[str]:
         said.append(
             f"{most}, so that the program's own part is not known well: there may be several times as many "
             "calls as shown. Shares of sites and sizes are right."
+        )
+    if seen.unsampled and seen.cost_ns > _DEAR * seen.window_cpu_ns:
+        said.append(
+            f"In {seen.unsampled} of {seen.windows} windows the program's own CPU time could not be sampled "
+            "(Linux before 5.13, over 128 threads, or addresses that are not randomised): it is estimated by "
+            "what a probe cost before, and beside busy processes there may be twice as many calls as shown."
         )
     if seen.lost:
         said.append(f"{seen.lost} samples were lost, as the buffer was full: the others stand for them.")

@@ -175,6 +175,7 @@ def _attached(header: native.Header, *, beside: bool) -> Attached:
         slowed=seen.slowed,
         lost=seen.lost,
         broken=seen.broken,
+        unsampled=seen.unsampled,
         from_start=header.from_start,
         beside=beside,
     )
