@@ -7,6 +7,7 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <optional>
 #include <poll.h>
 #include <random>
 #include <sys/syscall.h>
@@ -22,6 +23,7 @@
 #include "attach/probe/probes.h"
 #include "attach/process/waiting.h"
 #include "attach/python/stacks.h"
+#include "attach/standing.h"
 #include "attach/target.h"
 #include "attach/unwinder.h"
 #include "files/regular.h"
@@ -32,7 +34,7 @@ namespace {
 constexpr double kMoment = 50e-6;     // seconds
 constexpr double kPoll = 0.002;       // seconds
 constexpr double kFlush = 0.2;        // seconds; who reads meanwhile looks about once a second
-constexpr double kShortest = 0.01;    // a window, in seconds
+constexpr double kShortest = 0.01;    // a window after the first, in seconds
 constexpr double kLongest = 0.2;      // and at most
 constexpr double kNeverSleeps = 0.9;  // of a window a process runs, or waits for a core
 constexpr double kSamples = 500;      // a second
@@ -88,7 +90,7 @@ class Watch::Windows {
             end_window(end, now.waited);
             if (budget_.settle(now) >= 0) { // go on without a gap
                 read_window();
-                settle_window(end);
+                hold_window(end);
                 begin_window(end);
                 continue;
             }
@@ -108,13 +110,13 @@ class Watch::Windows {
             const Reading begin = reading();
             set_cost_ = begin.spent - before;
             budget_.settle(process_time());
-            settle_window(begin);
+            hold_window(begin);
             begin_window(begin);
         }
         own_time_.count(false);
         // Removing takes its time: what was asked for is what is recorded.
         const Reading end = at(options_.until, last_end_, reading());
-        settle_window(end);
+        settle_last(end);
         probes_.remove();
         summarise(end);
         recording_->finish();
@@ -160,9 +162,9 @@ class Watch::Windows {
 
     struct Window {
         Reading begin;
-        double seconds = 0; // how long calls were counted
-        double own_cpu = 0; // what it used for itself within the window
-        double waited = 0;  // of its threads for a core, before the window and then within it
+        Span counted;      // how long calls were counted; 0: it has not ended yet
+        Span before;       // of the time before, what it stands for
+        double waited = 0; // of its threads for a core, before the window and then within it
         bool sleeps = false;
         std::vector<uint64_t> calls;
         uint64_t allocations = 0;
@@ -248,6 +250,7 @@ class Watch::Windows {
 
     void begin_window(const Reading &begin) {
         window_.begin = begin;
+        window_.counted = window_.before = {};
         window_.waited = waited_;
         window_.samples.clear();
         window_.drawn.assign(functions_.size(), 0.0);
@@ -258,12 +261,12 @@ class Watch::Windows {
     void watch() {
         double polled = window_.begin.time;
         const double most = budget_.of_window();
+        const double shortest = budget_.is_first() ? kShortestWindow : kShortest;
         while (true) {
             pause_for(kPoll);
             drain();
             const double seconds = monotonic_seconds() - window_.begin.time;
-            if (seconds >= kLongest || (seconds >= kShortest && spent() - window_.begin.spent >= most))
-                return;
+            if (seconds >= kLongest || (seconds >= shortest && spent() - window_.begin.spent >= most)) return;
             if (monotonic_seconds() - polled < 0.02) continue;
             polled = monotonic_seconds();
             if (stopped()) return;
@@ -279,7 +282,7 @@ class Watch::Windows {
     void end_window(const Reading &end, double waited) {
         own_time_.count(false);
         last_end_ = end;
-        window_.seconds = end.time - window_.begin.time;
+        window_.counted.seconds = end.time - window_.begin.time;
         window_.calls.assign(functions_.size(), 0);
         window_.allocations = 0;
         uint64_t calls = 0;
@@ -296,10 +299,15 @@ class Watch::Windows {
         const OwnShare::Own own = own_share_.add(
             {used, end.spent - window_.begin.spent, static_cast<double>(calls),
              end.sampled.all - window_.begin.sampled.all, end.sampled.own - window_.begin.sampled.own});
-        window_.own_cpu = own.seconds;
-        window_.sleeps = used + waited - window_.waited < window_.seconds * kNeverSleeps;
+        window_.counted.cpu = own.seconds;
+        window_.sleeps = used + waited - window_.waited < window_.counted.seconds * kNeverSleeps;
         seen.slowed += own.known ? 0 : 1;
         seen.unsampled += own_time_.samples() ? 0 : 1;
+        if (!held_) return;
+        const auto [first, rest] = share_gap(gap_, held_->counted, window_.counted);
+        settle(*held_, first);
+        held_.reset();
+        window_.before = rest;
     }
 
     void read_window() {
@@ -372,52 +380,64 @@ class Watch::Windows {
         return argument(function, 'n', sample) * argument(function, 's', sample);
     }
 
-    // CPU time that the process has used for itself since the window. Calls meet the probes also while they
-    // are set and removed, and cost what they did in it.
-    [[nodiscard]] double between(const Reading &until) const {
+    // Time since the window. Calls meet the probes also while they are set and removed, and cost what they
+    // did in it.
+    [[nodiscard]] Span gap(const Reading &until) const {
         const double used = last_end_.cpu - window_.begin.cpu;
         const double calibrated = last_end_.spent - window_.begin.spent;
-        const double dearer = calibrated > 0 ? (used - window_.own_cpu) / calibrated : 1;
-        return std::max(until.cpu - last_end_.cpu - (until.spent - last_end_.spent) * dearer, 0.0);
+        const double dearer = calibrated > 0 ? (used - window_.counted.cpu) / calibrated : 1;
+        const double own = until.cpu - last_end_.cpu - (until.spent - last_end_.spent) * dearer;
+        return {std::max(until.time - last_end_.time, 0.0), std::max(own, 0.0)};
     }
 
-    // A window stands for the time until the next begins, over which its calls are spread, and the samples of
-    // a function together for all of its calls. Those of a function without a sample are left to the next
-    // window.
-    void settle_window(const Reading &until) {
-        if (window_.seconds <= 0) return;
-        const double period = std::max(until.time - window_.begin.time, window_.seconds);
-        // Probes slow the process down. So calls belong to the CPU time that it uses for itself, unless it
-        // has time to spare and makes as many all the same.
-        const double by_time = period / window_.seconds;
-        const double by_cpu = window_.own_cpu > 0 ? 1 + between(until) / window_.own_cpu : 1.0;
-        const double factor = window_.sleeps ? std::max(by_time, by_cpu) : by_cpu;
-        std::vector<double> scale(functions_.size());
-        for (size_t i = 0; i < functions_.size(); ++i) {
-            stand_ins_[i] += static_cast<double>(window_.calls[i]) * factor;
-            const bool frees = format::frees(functions_[i].call);
-            if (frees) recording_->add_frees(functions_[i].call, stand_ins_[i]);
-            if (!frees && window_.drawn[i] <= 0) continue;
-            scale[i] = frees ? 0 : stand_ins_[i] / window_.drawn[i];
-            stand_ins_[i] = 0;
-        }
-        for (auto &[function, call] : window_.samples) {
-            call.weight *= scale[function];
-            const double since = static_cast<double>(call.time_ns) * 1e-9 - window_.begin.time;
-            call.time_ns =
-                nanoseconds(window_.begin.time + std::clamp(since, 0.0, window_.seconds) * by_time);
-            recording_->add(call);
-        }
+    // Keeps the window until the next has ended, which begins now: they share the time between them.
+    void hold_window(const Reading &until) {
+        gap_ = gap(until);
         const double share = 1.0 / std::max(options_.watches->load(), 1U);
+        const double period = until.time - window_.begin.time;
         const double wanted = share * std::min(kSamples * period, kMostSamples);
         const auto seen = static_cast<double>(std::max<uint64_t>(window_.allocations, 1));
         chance_ = std::clamp(wanted / seen, kLeastChance, 1.0);
         probes_.sample(chance_);
-        window_.seconds = 0;
+        held_ = std::move(window_);
         if (until.time - flushed_ >= kFlush) {
             summarise(until);
             recording_->flush();
             flushed_ = until.time;
+        }
+    }
+
+    // The last window stands for all that comes after it.
+    void settle_last(const Reading &until) {
+        if (window_.counted.seconds > 0) {
+            settle(window_, gap(until));
+        } else if (held_) {
+            settle(*held_, gap_);
+        }
+    }
+
+    // Writes what a window has seen. Its calls are spread over the time that it stands for, and the samples
+    // of a function stand together for all of its calls. Those of a function without a sample are left to the
+    // next window.
+    void settle(Window &window, const Span &after) {
+        const Span around = window.before + after;
+        const double factor = calls_for_each(window.counted, around, window.sleeps);
+        std::vector<double> scale(functions_.size());
+        for (size_t i = 0; i < functions_.size(); ++i) {
+            stand_ins_[i] += static_cast<double>(window.calls[i]) * factor;
+            const bool frees = format::frees(functions_[i].call);
+            if (frees) recording_->add_frees(functions_[i].call, stand_ins_[i]);
+            if (!frees && window.drawn[i] <= 0) continue;
+            scale[i] = frees ? 0 : stand_ins_[i] / window.drawn[i];
+            stand_ins_[i] = 0;
+        }
+        const double by_time = 1 + around.seconds / window.counted.seconds;
+        for (auto &[function, call] : window.samples) {
+            call.weight *= scale[function];
+            const double since = static_cast<double>(call.time_ns) * 1e-9 - window.begin.time;
+            call.time_ns = nanoseconds(window.begin.time - window.before.seconds +
+                                       std::clamp(since, 0.0, window.counted.seconds) * by_time);
+            recording_->add(call);
         }
     }
 
@@ -466,6 +486,8 @@ class Watch::Windows {
     std::mt19937_64 random_{std::random_device{}()};
     std::vector<ProbeSample> drained_;
     Window window_;
+    std::optional<Window> held_;    // the one before it, until this one has ended
+    Span gap_;                      // between the two
     std::vector<double> uncounted_; // by function, calls that met its probe while it was removed
     std::vector<double> stand_ins_; // by function, calls for which the next sample stands
     double chance_ = 0;

@@ -351,3 +351,34 @@ def test_where_own_time_cannot_be_sampled_that_is_said(tmp_path):
     seen = recorded(done, tmp_path / "v.reap")
     assert seen.attached.unsampled == seen.attached.windows > 0
     assert any("could not be sampled" in note for note in seen.notes)
+
+
+CHANGES = """
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <time.h>
+    static char heap[1 << 16];
+    static size_t used;
+    static volatile unsigned long sink;
+    __attribute__((noinline)) void *_rjem_malloc(size_t size) { return heap + (used += size) % (1 << 15); }
+    static long run(double seconds, long work) {
+        long calls = 0;
+        for (clock_t end = clock() + seconds * CLOCKS_PER_SEC; clock() < end; calls++) {
+            *(char *)_rjem_malloc(24) = 1;
+            for (long j = 0; j < work; j++) sink += j;
+        }
+        return calls;
+    }
+    int main(void) {
+        long begin = run(0.05, 2000);
+        printf("%ld\\n", begin + run(2.5, 200000));
+        return 0;
+    }"""
+
+
+@pytest.mark.timed
+def test_the_first_window_does_not_stand_for_all_until_the_second(tmp_path):
+    """Of 12,000 calls, most of them at the begin, 90,000 to 210,000 were shown."""
+    path = compiled("linked-changes", ["gcc", "-x", "c", "-g", "-O1", "-w", "-", "-o", OUT], text=CHANGES)
+    done, seen = via(tmp_path, path)
+    assert seen.calls["malloc"] < 4 * int(done.stdout)
