@@ -56,6 +56,10 @@ void with_modules(void (*look)(const link_map *, void *), void *passed) noexcept
     dl_iterate_phdr(look_at_program, &both);
 }
 
+bool is_program(const void *handle) noexcept {
+    return handle != nullptr && handle == __atomic_load_n(&first, __ATOMIC_RELAXED);
+}
+
 const void *find_newer(const char *name) noexcept {
     Search search{name, nullptr};
     with_modules(search_modules, &search);

@@ -19,13 +19,18 @@ extern bool is_copy;
 // Calls `look` with the first module of the loader's list, whose lock is held meanwhile, but in such a child.
 void with_modules(void (*look)(const link_map *first, void *passed), void *passed) noexcept;
 
+// Whether a handle of dlopen is the program's own; false before modules were looked at.
+bool is_program(const void *handle) noexcept;
+
 // The first definition in the order of the loader's list, or null. Reads the modules' own tables, at about
 // 0.1 us each, and allocates nothing.
 const void *find_newer(const char *name) noexcept;
 
-// Tells that this thread is about to open or close a library. The child of a fork finds modules by what they
-// were when it was made, since the loader's lock may be taken there for ever; from now on as they are.
-void before_modules_change() noexcept;
+// Tell that this thread is about to open or close a library. The child of a fork finds modules by what they
+// were when it was made, since the loader's lock may be taken there for ever; from now on as they are. The
+// program's own handle, that of dlopen(nullptr), changes no module and takes no such lock.
+void before_open(const char *file) noexcept;
+void before_close(const void *handle) noexcept;
 
 // Notes the modules for the child that this thread is about to fork. Takes the loader's lock, so it comes
 // before any lock that a thread takes while it has that; else a handler of fork does it.

@@ -135,7 +135,13 @@ bool find_object(const void *address, dl_find_object &object) noexcept {
 
 } // namespace
 
-void before_modules_change() noexcept { is_copy = false; }
+void before_open(const char *file) noexcept {
+    if (file != nullptr && *file != '\0') is_copy = false;
+}
+
+void before_close(const void *handle) noexcept {
+    if (!is_program(handle)) is_copy = false;
+}
 
 void prepare_fork() noexcept { at_fork.prepare(); }
 

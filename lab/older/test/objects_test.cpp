@@ -106,6 +106,22 @@ TEST_P(Objects, AChildOfAForkDoesNotWaitForTheLoadersLock) {
     }
 }
 
+// A handle of the program changes no module: the lock may still be taken when it is opened or closed.
+TEST_P(Objects, TheProgramsOwnHandleIsNoChangeOfModules) {
+    const auto open = reinterpret_cast<void *(*)(const char *, int)>(code_of("dlopen"));
+    void *const program = open(nullptr, RTLD_NOW);
+    is_copy = true;
+    before_open(nullptr);
+    before_open("");
+    before_close(program);
+    EXPECT_TRUE(is_copy);
+    before_open("libresolv.so.2");
+    EXPECT_FALSE(is_copy);
+    is_copy = true;
+    before_close(&is_copy);
+    EXPECT_FALSE(is_copy);
+}
+
 // The loader's lock is free again there: whoever opens one takes it.
 TEST_P(Objects, AChildOfAForkFindsLibrariesThatItOpens) {
     std::atomic<bool> ended{false};
@@ -119,7 +135,7 @@ TEST_P(Objects, AChildOfAForkFindsLibrariesThatItOpens) {
         const auto open = reinterpret_cast<void *(*)(const char *, int)>(code_of("dlopen"));
         const auto find = reinterpret_cast<void *(*)(void *, const char *)>(code_of("dlsym"));
         hides_newer = GetParam();
-        before_modules_change();
+        before_open("libresolv.so.2");
         void *const opened = open("libresolv.so.2", RTLD_NOW);
         void *const code = opened != nullptr ? find(opened, "__b64_ntop") : nullptr;
         dl_find_object found{};

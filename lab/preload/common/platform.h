@@ -142,10 +142,17 @@ inline bool is_single_threaded() noexcept {
 #endif
 }
 
-// Tells that this thread is about to open or close a library.
-inline void before_modules_change() noexcept {
+// Tells that this thread is about to open this file, ...
+inline void before_open([[maybe_unused]] const char *file) noexcept {
 #ifdef REAP_OLDER
-    older::before_modules_change();
+    older::before_open(file);
+#endif
+}
+
+// ... or to close what a handle of dlopen stands for.
+inline void before_close([[maybe_unused]] const void *handle) noexcept {
+#ifdef REAP_OLDER
+    older::before_close(handle);
 #endif
 }
 

@@ -134,13 +134,13 @@ class Image {
     }
 
     // Called around dlclose: frames of a library that is being unloaded must not be remembered.
-    void before_unload() noexcept {
-        before_modules_change();
+    void before_unload(const void *handle) noexcept {
+        before_close(handle);
         unwinder_.before_unload();
     }
     void after_unload() noexcept { unwinder_.after_unload(); }
 
-    // The library `file` (null: it is not known) is about to be opened: notices others that were closed past
+    // The library `file` (null: the program itself) is about to be opened: notices others that were closed past
     // dlclose, by a copy of the C library or through its address.
     void before_load(const char *file) noexcept;
 

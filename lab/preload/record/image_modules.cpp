@@ -109,7 +109,7 @@ void Image::forget_closed_modules() noexcept {
 void Image::before_load(const char *file) noexcept {
     if (state_ != State::Running) return;
     trace_.note_load();
-    before_modules_change();
+    before_open(file);
     // Most programs close the descriptor of such a file once the library is loaded.
     if (file != nullptr && (begins_with(file, "/proc/") || begins_with(file, "/dev/fd/")))
         lend(file, file, strnlen(file, kMaxPath));

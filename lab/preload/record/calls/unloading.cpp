@@ -22,7 +22,7 @@ REAP_EXPORT int dlclose(void *handle) {
         const Inside inside(thread);
         define_opened_modules();
     }
-    image.before_unload();
+    image.before_unload(handle);
     const int status = next_dlclose(handle);
     if (ready(thread)) {
         const Inside inside(thread);
