@@ -6,6 +6,7 @@
 namespace reap::older {
 
 bool hides_newer = false;
+size_t entries_seen = 0;
 bool is_copy = false;
 
 namespace {

@@ -5,12 +5,15 @@
 // glibc's and are hidden, so that what is linked with it needs no newer symbol and no further library.
 #pragma once
 
+#include <cstddef>
 #include <link.h>
 
 namespace reap::older {
 
 // For tests: whether this system seems to lack all that is newer.
 extern bool hides_newer;
+// For tests: entries of the loader's list that objects were searched in.
+extern size_t entries_seen;
 
 // Whether this is the child of a fork, in which the loader's lock may be taken for ever: by a thread of the
 // parent.

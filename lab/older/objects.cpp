@@ -17,17 +17,28 @@ constinit Newer<int(void *, dl_find_object *)> newer_find_object{"_dl_find_objec
 constinit Newer<int(const void *, Dl_info *), Library::Later> newer_dladdr{"dladdr"};
 constinit Newer<int(const void *, Dl_info *, void **, int), Library::Later> newer_dladdr1{"dladdr1"};
 
-// The entry of the loader's list with this dynamic section.
+// The entry of the loader's list with this dynamic section. The search begins behind the one that was found
+// before: the loader names modules in the order of its list, so that all of them take one pass.
 struct Entry {
-    uintptr_t dynamic;
-    const link_map *found;
+    uintptr_t dynamic = 0;
+    const link_map *found = nullptr;
 };
 
-void find_entry(const link_map *module, void *passed) noexcept {
+void find_entry(const link_map *first, void *passed) noexcept {
     auto &entry = *static_cast<Entry *>(passed);
-    while (module != nullptr && reinterpret_cast<uintptr_t>(module->l_ld) != entry.dynamic)
-        module = module->l_next;
-    entry.found = module;
+    const link_map *const begin = entry.found != nullptr ? entry.found->l_next : first;
+    size_t seen = 0;
+    const auto find = [&](const link_map *module, const link_map *end) {
+        for (; module != end; module = module->l_next) {
+            ++seen;
+            if (reinterpret_cast<uintptr_t>(module->l_ld) == entry.dynamic) return module;
+        }
+        return static_cast<const link_map *>(nullptr);
+    };
+    const link_map *found = find(begin, nullptr);
+    if (found == nullptr) found = find(first, begin);
+    entry.found = found;
+    __atomic_fetch_add(&entries_seen, seen, __ATOMIC_RELAXED);
 }
 
 struct Wanted {
@@ -35,8 +46,9 @@ struct Wanted {
     dl_find_object *object;
 };
 
-// Describes a module that has `address`, and returns whether it does; 0 is an address of any.
-bool describe(const dl_phdr_info &module, uintptr_t address, dl_find_object &object) noexcept {
+// Describes a module that has `address`, and returns whether it does; 0 is an address of any. `entry` is that
+// of the module before, or empty.
+bool describe(const dl_phdr_info &module, uintptr_t address, dl_find_object &object, Entry &entry) noexcept {
     bool inside = address == 0;
     uintptr_t begin = UINTPTR_MAX;
     uintptr_t end = 0;
@@ -53,7 +65,7 @@ bool describe(const dl_phdr_info &module, uintptr_t address, dl_find_object &obj
         end = std::max(end, at + part.p_memsz);
     }
     if (!inside) return false;
-    Entry entry{dynamic, nullptr};
+    entry.dynamic = dynamic;
     with_modules(find_entry, &entry);
     const auto page = static_cast<uintptr_t>(getpagesize());
     object = {};
@@ -66,7 +78,8 @@ bool describe(const dl_phdr_info &module, uintptr_t address, dl_find_object &obj
 
 int contains(dl_phdr_info *module, size_t, void *passed) noexcept {
     const auto &wanted = *static_cast<const Wanted *>(passed);
-    return describe(*module, wanted.address, *wanted.object) ? 1 : 0;
+    Entry entry;
+    return describe(*module, wanted.address, *wanted.object, entry) ? 1 : 0;
 }
 
 // The modules as they were when a thread forked: its child has no other thread, and finds the loader's lock
@@ -83,10 +96,11 @@ class AtFork {
             sched_yield();
         if (is_copy) return; // they are known, and the lock may be taken
         count_ = 0;
+        entry_ = {};
         dl_iterate_phdr(
             [](dl_phdr_info *module, size_t, void *passed) noexcept {
                 auto &self = *static_cast<AtFork *>(passed);
-                if (describe(*module, 0, self.objects_[self.count_])) ++self.count_;
+                if (describe(*module, 0, self.objects_[self.count_], self.entry_)) ++self.count_;
                 return self.count_ == kMost ? 1 : 0;
             },
             this);
@@ -116,6 +130,7 @@ class AtFork {
     static constexpr size_t kMost = 1024;
     pid_t forking_ = 0; // (atomic) the thread that forks
     size_t count_ = 0;
+    Entry entry_; // of the last
     dl_find_object objects_[kMost]{};
 };
 

@@ -122,6 +122,31 @@ TEST_P(Objects, TheProgramsOwnHandleIsNoChangeOfModules) {
     EXPECT_FALSE(is_copy);
 }
 
+// Each module took a walk of the loader's list from its begin.
+TEST(Newer, NotingModulesForAForkTakesOnePassOfThem) {
+    hides_newer = true;
+    const auto open = reinterpret_cast<void *(*)(const char *, int)>(code_of("dlopen"));
+    for (const char *const name : {"libanl.so.1", "libm.so.6", "libnsl.so.1", "librt.so.1", "libresolv.so.2",
+                                   "libthread_db.so.1", "libutil.so.1", "libdl.so.2", "libpthread.so.0"})
+        (void)open(name, RTLD_NOW);
+    const std::jthread other([](const std::stop_token &stop) {
+        while (!stop.stop_requested()) ::usleep(1000);
+    });
+    size_t modules = 0;
+    dl_iterate_phdr([](dl_phdr_info *, size_t, void *count) { return ++*static_cast<size_t *>(count), 0; },
+                    &modules);
+    const size_t before = entries_seen;
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    const size_t seen = entries_seen - before;
+    hides_newer = false;
+    EXPECT_GT(modules, 10U);
+    EXPECT_GE(seen, modules);
+    EXPECT_LE(seen, 2 * modules);
+}
+
 // The loader's lock is free again there: whoever opens one takes it.
 TEST_P(Objects, AChildOfAForkFindsLibrariesThatItOpens) {
     std::atomic<bool> ended{false};
