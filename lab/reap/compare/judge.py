@@ -95,6 +95,11 @@ def gains_little(side: Side, comparison: Comparison) -> bool:
     return open_ and (held.value > 1 - worth or held.low >= 1 - 2 * worth)
 
 
+def hardly_pays(side: Side, comparison: Comparison) -> bool:
+    """Whether every verb says that there is little to gain: a little, which memory does not outweigh."""
+    return gains_little(side, comparison) and not costs_heavy_memory(side)
+
+
 def slower_elsewhere(here: Ratio, side: Side, worth: float) -> Ratio | None:
     """The other kind of time, where it is proven worse by as much as would be a gain here."""
     others = (each for each in times(side.ratios) if each.metric != here.metric)

@@ -53,17 +53,19 @@ def interval(estimate: Estimate) -> str:
     return f"{units.change(low)} to {units.change(high)}"
 
 
+def takes(side: Side, ratio: Ratio) -> str:
+    """Effect of this allocator on one metric, without its interval: `mimalloc takes 9.8 % less CPU time`."""
+    return f"{side.allocator} takes {amount(ratio.ratio.value, METRICS.get(ratio.metric, ratio.metric))}"
+
+
 def effect(side: Side, ratio: Ratio) -> str:
     """Effect of this allocator on one metric: `mimalloc takes 9.8 % less CPU time (95 % CI ...)`."""
-    name = METRICS.get(ratio.metric, ratio.metric)
-    return f"{side.allocator} takes {amount(ratio.ratio.value, name)} (95 % CI {interval(ratio.ratio)})"
+    return f"{takes(side, ratio)} (95 % CI {interval(ratio.ratio)})"
 
 
 def effect_in_units(side: Side, ratio: Ratio) -> str:
     """Effect with its amounts: `mimalloc takes 9.8 % less CPU time, 1.24 s instead of 1.37 s (...)`."""
-    name = METRICS.get(ratio.metric, ratio.metric)
-    span = f"95 % CI {interval(ratio.ratio)}"
-    return f"{side.allocator} takes {amount(ratio.ratio.value, name)}, {instead(ratio)} ({span})"
+    return f"{takes(side, ratio)}, {instead(ratio)} (95 % CI {interval(ratio.ratio)})"
 
 
 def instead(ratio: Ratio) -> str:

@@ -24,6 +24,7 @@ DISTRUST = (
 REQUESTS = "Requests per second: higher is better."
 
 _FASTER, _SLOWER, _OPEN, _SHORT = "faster", "slower", "inconclusive", "too short"
+_LITTLE = "little to gain"
 _LESS, _MORE = "less memory", "more memory"
 _BETTER = (_FASTER, _LESS)
 
@@ -65,8 +66,12 @@ def headline(comparison: Comparison) -> str:
         return f"{saving[0]} takes less memory than {base}, and as much time"
     if any(outcome.startswith(_OPEN) for outcome in judged.values()):
         return _OPEN
+    if little := [side for side in by_time(comparison) if judge.hardly_pays(side, comparison)]:
+        return f"{_LITTLE}: {phrases.takes(little[0], analyse.cpu(little[0]))} than {base}"
     if len(judged) > 1:
-        return f"none of {len(judged)} is faster than {base}"
+        less = any(judge.lessens(side, comparison) for side in comparison.sides)
+        by = f" by {units.percent(comparison.worth)}" if less else ""
+        return f"none of {len(judged)} is faster than {base}{by}"
     ((name, outcome),) = judged.items()
     return f"{name} is slower than {base}" if outcome == _SLOWER else f"{name}: {outcome}"
 
@@ -198,6 +203,8 @@ def _telling(side: Side, comparison: Comparison) -> Ratio:
 def _outcome(side: Side, comparison: Comparison) -> str:
     standing, ratio = judge.standing(side, comparison), _telling(side, comparison)
     time = comparison.objective == "time"
+    if time and judge.gains_little(side, comparison):
+        return _LITTLE
     if standing is judge.Standing.GAIN:
         return _FASTER if time else _LESS
     if standing is judge.Standing.SHORT:
@@ -226,11 +233,7 @@ def reading(comparison: Comparison) -> list[str]:
     lines = [BELOW_ONE]
     if any({"request_rate", "throughput"} & side.ratios.keys() for side in comparison.sides):
         lines.append(REQUESTS)
-    lines += [
-        INCONCLUSIVE,
-        phrases.equivalent(comparison.worth),
-        NOISE,
-    ]
+    lines += [INCONCLUSIVE, phrases.equivalent(comparison.worth), NOISE]
     if tails := _unpaired(comparison):
         lines.append(tails)
     if comparison.load:

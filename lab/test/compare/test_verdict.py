@@ -10,9 +10,11 @@ from programs import library, program, reap, reap_command
 from samples import comparison_of, msg_replace, ratio_of, side_of
 from terminals import flat, printed
 
+from reap.base import units
 from reap.base.errors import ExitCode
 from reap.compare import words
 from reap.compare.terminal import render_verdict
+from reap.evidence.judge.verdict import diagnose
 from reap.experiment.records import Pairing, Witness
 
 SCREEN = 24
@@ -74,6 +76,24 @@ def test_the_headline_is_the_answer() -> None:
         ([slow, saving], "saving takes less memory than glibc, and as much time"),
     ]
     assert [words.headline(comparison_of(sides)) for sides, _ in expected] == [said for _, said in expected]
+
+
+ARMS = [
+    (0.9, 0.01, "switch the allocator", "jemalloc is faster than glibc"),
+    (0.965, 0.01, "little to gain", "little to gain: jemalloc takes 3.5 % less CPU time than glibc"),
+    (0.975, 0.01, "little to gain", "little to gain: jemalloc takes 2.5 % less CPU time than glibc"),
+    (0.985, 0.01, "leave it alone", "none of 2 is faster than glibc by 3.0 %"),
+]
+
+
+@pytest.mark.parametrize(("cpu", "half", "of_run", "of_compare"), ARMS)
+def test_a_gain_at_the_line_is_little_in_every_verb(cpu, half, of_run, of_compare) -> None:
+    """Of 3.5 % less (2.5 to 4.5) `compare` said *faster*, and `run` *little to gain*."""
+    comparison = comparison_of([side_of("jemalloc", cpu, half), side_of("equal", 1.0, 0.005)])
+    assert diagnose(command=comparison.command, comparison=comparison).headline == of_run
+    assert words.headline(comparison) == of_compare
+    assert ("less): little to gain." in words.verdict(comparison)[0]) == (of_run == "little to gain")
+    assert f"jemalloc takes {units.change(cpu)} CPU time" in words.verdict(comparison)[0]
 
 
 def test_what_would_decide_it_is_said_and_is_the_next_step() -> None:

@@ -26,7 +26,7 @@ class Arms:
         return [
             (side, analyse.cpu(side))
             for side in self.sides
-            if self.comparison is not None and hardly_pays(side, self.comparison)
+            if self.comparison is not None and judge.hardly_pays(side, self.comparison)
         ]
 
 
@@ -39,11 +39,6 @@ def best_beside(own: Arms, others: Arms) -> Side | None:
         return found
     little = own.little() if others.best() else []
     return min(little, key=lambda each: each[1].ratio.value, default=(None, None))[0]
-
-
-def hardly_pays(side: Side, comparison: Comparison) -> bool:
-    """Whether it gains a little, which memory does not outweigh."""
-    return judge.gains_little(side, comparison) and not judge.costs_heavy_memory(side)
 
 
 def best_time(side: Side, comparison: Comparison) -> Ratio:

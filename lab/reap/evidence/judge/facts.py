@@ -13,7 +13,7 @@ from reap.evidence.analyse.reach import unreachable
 from reap.evidence.analyse.suspicions.records import NO_TIME, OF_MEMORY, Remedy, Suspicion
 from reap.evidence.judge import commands
 from reap.evidence.judge import thresholds as at
-from reap.evidence.judge.arms import Arms, best_beside, best_time, hardly_pays
+from reap.evidence.judge.arms import Arms, best_beside, best_time
 from reap.evidence.judge.explained import Trials
 from reap.evidence.judge.findings import judged, trials_of
 from reap.evidence.judge.records import Bound, Finding
@@ -148,7 +148,7 @@ class Facts:
         whole = [
             (side, analyse.cpu(side))
             for side, held, _ in self.priced
-            if price.is_whole(side.allocator) and hardly_pays(side, held)
+            if price.is_whole(side.allocator) and judge.hardly_pays(side, held)
         ]
         found = [*self._allocators.little(), *self._settings.little(), *whole]
         # A malloc without costs comes last: nobody can have it.
