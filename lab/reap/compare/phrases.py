@@ -33,6 +33,8 @@ METRICS = {
 }
 """What people call the metrics of a comparison, in the order in which they matter."""
 
+AMOUNTS = "Amounts: the baseline's median, and what the ratio, of paired runs, makes of it."
+
 
 def change_with_interval(estimate: Estimate) -> str:
     """A ratio as `9.8 % less (95 % CI 8.7 to 10.9 % less)`."""

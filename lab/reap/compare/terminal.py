@@ -134,25 +134,25 @@ def _ratio(ratio: Ratio | None, comparison: Comparison) -> Text:
 
 
 def _values(comparison: Comparison, metrics: tuple[str, ...]) -> Table:
-    """Medians in their units: what a ratio is of."""
+    """Amounts in their units: the baseline's median, and what each ratio makes of it."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("median", overflow="fold")
+    table.add_column("amount", overflow="fold")
     for metric in metrics:
         table.add_column(words.metric_name(metric), justify="right", min_width=13)
     first = next((side for side in comparison.sides if side.ratios), None)
     if first:
-        table.add_row(Text(printable(comparison.baseline)), *_medians(first, metrics, baseline=True))
+        table.add_row(Text(printable(comparison.baseline)), *_amounts(first, metrics, baseline=True))
     for side in comparison.sides:
         if side.ratios:
-            table.add_row(_name(side), *_medians(side, metrics, baseline=False))
+            table.add_row(_name(side), *_amounts(side, metrics, baseline=False))
     return table
 
 
-def _medians(side: Side, metrics: tuple[str, ...], *, baseline: bool) -> list[Text]:
+def _amounts(side: Side, metrics: tuple[str, ...], *, baseline: bool) -> list[Text]:
     cells = []
     for metric in metrics:
         ratio = side.ratios.get(metric)
-        value = (ratio.baseline if baseline else ratio.value) if ratio else None
+        value = (ratio.baseline if baseline else ratio.typical) if ratio else None
         cells.append(
             Text(units.UNKNOWN if ratio is None or value is None else units.in_unit(value, ratio.unit))
         )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from reap.base import units
 from reap.base.text import printable
-from reap.compare import analyse, words
+from reap.compare import analyse, phrases, words
 from reap.draw.figure import Figure
 from reap.experiment.records import Comparison, Ratio, Side
 
@@ -58,7 +58,7 @@ class Cell:
     word: str
     verdict: str
     """Its class: the verdict, or that it is within the noise, where neither colour applies."""
-    medians: str
+    amounts: str
 
 
 @dataclass(frozen=True)
@@ -130,5 +130,5 @@ def _cell(ratio: Ratio | None, comparison: Comparison) -> Cell | None:
         interval=units.span(ratio.ratio, " to "),
         word=words.verdict_word(ratio),
         verdict="within-noise" if noise else ratio.verdict,
-        medians=f"{units.in_unit(ratio.value, ratio.unit)} vs {units.in_unit(ratio.baseline, ratio.unit)}",
+        amounts=phrases.instead(ratio),
     )

@@ -230,7 +230,7 @@ def made(comparison: Comparison) -> str:
 
 def reading(comparison: Comparison) -> list[str]:
     """Explains how the tables are read, a sentence or two each."""
-    lines = [BELOW_ONE]
+    lines = [BELOW_ONE, phrases.AMOUNTS]
     if any({"request_rate", "throughput"} & side.ratios.keys() for side in comparison.sides):
         lines.append(REQUESTS)
     lines += [INCONCLUSIVE, phrases.equivalent(comparison.worth), NOISE]

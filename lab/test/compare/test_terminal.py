@@ -9,6 +9,7 @@ from reap.base.records import Estimate
 from reap.compare import words
 from reap.compare.phrases import interval, noise
 from reap.compare.terminal import render
+from reap.compare.view import view
 from reap.compare.words import REQUESTS
 
 perl, gcc, _ = map(fields_of, three_answers().answers)
@@ -29,6 +30,18 @@ def test_comparison_says_what_a_ratio_means_and_shows_the_noise() -> None:
     assert "jemalloc 0.931 less" in shown
     assert "[0.922, 0.940]" in shown
     assert "200 MiB" in shown
+
+
+def test_tables_and_sentences_have_the_same_amount() -> None:
+    """The median of an allocator's runs may be 1.87 s where its paired runs say 1.80 s."""
+    ratio = msg_replace(ratio_of("cpu", 0.9, baseline=2.0), value=1.87)
+    held = comparison_of([side_of("fast", ratios={"cpu": ratio})])
+    page = view(held).rows[0].cells[0]
+    assert page is not None
+    for shown in (flat(printed(render, held)), page.amounts, *words.verdict(held)):
+        assert "1.80 s" in shown
+        assert "1.87 s" not in shown
+    assert page.amounts == "1.80 s instead of 2.00 s"
 
 
 def test_comparison_does_not_hide_what_is_wrong() -> None:
