@@ -30,7 +30,8 @@ def growth(grown: Growth) -> str:
     )
     if grown.site is None:
         return f"{said}."
-    return f"{said}. About {units.percent(grown.part)} of it was allocated at {place(grown.site)}."
+    chunks = f", in blocks of {units.size(grown.chunk)} that all stay, as a pool's do" if grown.chunk else ""
+    return f"{said}. About {units.percent(grown.part)} of it was allocated at {place(grown.site)}{chunks}."
 
 
 def place(site: Site) -> str:

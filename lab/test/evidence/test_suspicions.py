@@ -296,6 +296,19 @@ def test_growing_memory_has_its_line_and_no_remedy_to_measure() -> None:
     assert "reap rss" not in held.sentence
 
 
+@pytest.mark.parametrize(
+    ("size", "kept", "is_pool"), [(65536, 1.0, True), (65536, 0.5, False), (64, 1.0, False)]
+)
+def test_growth_in_large_blocks_that_stay_is_that_of_a_pool(size: int, kept: float, is_pool: bool) -> None:
+    """Where a pool is all that allocates, what the program frees inside it was to be freed."""
+    whole = 1600.0 * size
+    site = changed(profile_of().sites[0], objects=1600.0, bytes=whole, live_at_peak=kept * whole)
+    grown = Growth(half=50.0 * MIB, end=160.0 * MIB, site=site, part=0.97)
+    (held,) = suspect(changed(WALLS["growing memory"], growth=grown))
+    assert ("in blocks of 64.0 KiB that all stay, as a pool's do" in held.statements[0].statement) == is_pool
+    assert ("reset the pool" in held.remedies[0].name) == is_pool
+
+
 def test_memory_that_was_once_there_weighs_by_what_stayed() -> None:
     growing = changed(WALLS["growing memory"], growth=Growth(half=150.0 * MIB, end=160.0 * MIB))
     assert suspect(growing) == []

@@ -8,6 +8,10 @@ _LEAST = 32 << 20
 """Bytes of growth in the second half of the time below which nobody would look for it."""
 _PART = 0.5
 """Of the growth of resident memory, what the recorded allocations must account for."""
+CHUNK = 1024
+"""Bytes of a block, on average, from which a pool may have taken it."""
+_KEPT = 0.99
+"""Of a pool's bytes, those that stay in use."""
 _SITE = 0.25
 """Of the growth, what one site must account for to be named."""
 
@@ -23,6 +27,14 @@ class Growth(Record):
     """Where most of what grew was allocated; None where no site has a good part of it."""
     part: float = 0.0
     """The part of it (0 to 1) that this site has."""
+
+    @property
+    def chunk(self) -> float:
+        """Mean size of the site's blocks where a pool may have taken them: large, and none freed; else 0."""
+        site = self.site
+        if site is None or site.bytes < CHUNK * site.objects or site.live_at_peak < _KEPT * site.bytes:
+            return 0.0
+        return site.bytes / site.objects if site.objects > 0 else 0.0
 
 
 def growth(profile: Profile) -> Growth | None:

@@ -235,7 +235,9 @@ def growth(facts: WallFacts) -> Suspicion | None:
         weight=1 - grown.half / grown.end if grown.end > 0 else 0.0,
         statements=[Evidence(statement=words.growth(grown), source="recording")],
         remedies=remedies.by_hand(
-            "free what is no longer needed, or bound the cache",
+            "free the blocks, or reset the pool that they belong to, after each unit of work"
+            if grown.chunk
+            else "free what is no longer needed, or bound the cache",
             "no allocator and no setting returns memory in use",
             metric="resident",
         ),
