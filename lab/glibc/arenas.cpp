@@ -103,8 +103,11 @@ bool Arenas::mapped_bytes(uint64_t first, uint64_t &bytes) const noexcept {
     data.forget();
     for (uint64_t at = ((begin_ + word - 1) & ~(word - 1)) + 2 * word; at + word <= end_; at += word) {
         uint64_t most = 0;
-        if (!is(at, first) || !data.word(at - word, most) || !data.word(at - 2 * word, bytes)) continue;
-        if (bytes <= most && bytes % page == 0 && most % page == 0) return true;
+        uint64_t now = 0;
+        if (!is(at, first) || !data.word(at - word, most) || !data.word(at - 2 * word, now)) continue;
+        if (now > most || now % page != 0 || most % page != 0) continue;
+        bytes = now;
+        return true;
     }
     return false;
 }

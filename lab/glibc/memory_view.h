@@ -17,7 +17,8 @@ class Window {
   public:
     void forget() noexcept { begin_ = end_ = 0; }
 
-    // The word at an address that is a multiple of 8, in a page that is resident or swapped out.
+    // The word at an address that is a multiple of 8, in a page that is resident or, of this process, swapped
+    // out.
     bool word(uint64_t address, uint64_t &value) noexcept {
         if ((address < begin_ || address >= end_) && !move_to(round_down(address))) return false;
         __builtin_memcpy(&value, text_ + (address - begin_), sizeof value);

@@ -38,7 +38,7 @@ void find_entry(const link_map *first, void *passed) noexcept {
     const link_map *found = find(begin, nullptr);
     if (found == nullptr) found = find(first, begin);
     entry.found = found;
-    __atomic_fetch_add(&entries_seen, seen, __ATOMIC_RELAXED);
+    if (hides_newer) __atomic_fetch_add(&entries_seen, seen, __ATOMIC_RELAXED);
 }
 
 struct Wanted {

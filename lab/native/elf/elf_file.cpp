@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char *kDamaged = "is a damaged or truncated ELF file";
 constexpr size_t kMostNames = 4096;
+constexpr uint64_t kMostBytes = uint64_t{4} << 30;
 
 uint64_t size_of(int file) {
     struct stat status;
@@ -68,7 +69,7 @@ ElfFile::ElfFile(const std::string &path) : file_(open_regular(path)) {
     if (!within(header.e_phoff, header.e_phnum * segment_size, size) ||
         !within(header.e_shoff, header.e_shnum * section_size, size))
         throw BadElf(kDamaged);
-    left_ = size;
+    left_ = std::min(size, kMostBytes); // a sparse file is longer than what it has
     read_segments(size);
     read_sections();
 }
@@ -82,6 +83,8 @@ void ElfFile::read_segments(uint64_t size) {
         if (gelf_getphdr(elf_.get(), static_cast<int>(i), &segment) == nullptr) throw BadElf(kDamaged);
         if (segment.p_type == PT_INTERP) interpreter_ = text_of(file_.get(), segment);
         dynamic_ = dynamic_ || segment.p_type == PT_DYNAMIC;
+        if (segment.p_type == PT_NOTE && within(segment.p_offset, segment.p_filesz, size))
+            notes_ += segment.p_filesz;
         if (segment.p_type != PT_LOAD) continue;
         if (!within(segment.p_offset, segment.p_filesz, size)) throw BadElf(kDamaged);
         if (!mapped) base_ = segment.p_vaddr;
@@ -165,6 +168,11 @@ std::vector<std::string> ElfFile::needed_versions() const {
 }
 
 std::string ElfFile::build_id() const {
+    // libelf reads all notes, each as often as they overlap, and of a file without sections those of
+    // segments.
+    for (const Section &each : sections_)
+        if (each.type == SHT_NOTE) static_cast<void>(bytes_of(each.index));
+    if (sections_.empty() && notes_ > left_) throw BadElf(kDamaged);
     const void *bytes = nullptr;
     const ssize_t length = dwelf_elf_gnu_build_id(elf_.get(), &bytes);
     return length > 0 ? std::string(static_cast<const char *>(bytes), static_cast<size_t>(length)) : "";
@@ -175,9 +183,10 @@ std::string_view ElfFile::bytes_of(size_t section) const {
     GElf_Shdr header;
     if (found == nullptr || gelf_getshdr(found, &header) == nullptr || header.sh_type == SHT_NOBITS)
         return {};
-    if (read_.insert(section).second) {
+    if (!read_.contains(section)) {
         if (header.sh_size > left_) throw BadElf(kDamaged);
         left_ -= header.sh_size;
+        read_.insert(section);
     }
     const Elf_Data *data = elf_rawdata(found, nullptr);
     if (data == nullptr) throw BadElf(kDamaged);

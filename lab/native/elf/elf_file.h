@@ -1,6 +1,6 @@
 // An ELF file of any class and byte order as its headers describe it. For hostile files of any size: read by
-// read calls alone, at most as many bytes as it has, though its sections overlap; nothing is looked for
-// elsewhere.
+// read calls alone, at most as many bytes as it has and 4 GiB, though its sections overlap; nothing is looked
+// for elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -87,6 +87,7 @@ class ElfFile {
     std::string interpreter_;
     bool dynamic_ = false;
     uint64_t base_ = 0;
+    uint64_t notes_ = 0; // bytes of the segments of notes
     std::vector<Section> sections_;
     mutable std::set<size_t> read_; // sections whose bytes libelf holds
     mutable uint64_t left_ = 0;     // bytes that may still be read

@@ -1,5 +1,6 @@
 #include "elf/tables.h"
 
+#include <climits>
 #include <cstring>
 #include <elf.h>
 #include <memory>
@@ -30,7 +31,7 @@ void each_defined_symbol(
         Elf64_Sym symbol;
         std::memcpy(&symbol, rest.data(), sizeof symbol);
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= table.strings.size()) continue;
-        const std::string_view name = table.strings.substr(symbol.st_name);
+        const std::string_view name = table.strings.substr(symbol.st_name, PATH_MAX);
         see(name.substr(0, name.find('\0')), ELF64_ST_TYPE(symbol.st_info), symbol.st_value);
     }
 }

@@ -10,10 +10,10 @@
 
 namespace reap::native {
 
-// Calls `see` with each table of a file; not at all where it is no 64-bit ELF file.
+// Calls `see` with each table of a file; not at all where it is no 64-bit ELF file, or is damaged.
 void each_symbol_table(const std::string &path, const std::function<void(const SymbolTable &)> &see);
 
-// Calls `see` for each symbol that the table defines; `type` is one of STT_*.
+// Calls `see` for each symbol that the table defines, its name cut at PATH_MAX; `type` is one of STT_*.
 void each_defined_symbol(
     const SymbolTable &table,
     const std::function<void(std::string_view name, unsigned type, uint64_t value)> &see);

@@ -20,26 +20,32 @@ struct Process {
     pid_t number = 0;
     int memory = -1;
     int pages = -1;
-    uint64_t left = 0; // bytes that may be read
+    uint64_t left = 0; // nanoseconds that reading may still take
+    bool exhausted = false;
 };
 thread_local Process process;
 
-int open_of(pid_t number, const char *name) noexcept {
+// What reading takes, about, in nanoseconds.
+constexpr uint64_t kCall = 1000;
+constexpr uint64_t kBytes = 8; // a nanosecond
+constexpr uint64_t kPage = 30; // to find out whether it is resident
+
+int open_of(pid_t number, const char *name) {
     const std::string path = "/proc/" + std::to_string(number) + "/" + name;
     return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
 }
 
-// False, now and from then on, where that is more than may be read.
-bool spend(uint64_t bytes) noexcept {
-    const bool left = bytes <= process.left;
-    process.left = left ? process.left - bytes : 0;
-    return left;
+// False, now and from then on, where that is more than reading may take.
+bool spend(uint64_t nanoseconds) noexcept {
+    process.exhausted = process.exhausted || nanoseconds > process.left;
+    if (!process.exhausted) process.left -= nanoseconds;
+    return !process.exhausted;
 }
 
 } // namespace
 
-OtherMemory::OtherMemory(pid_t number, uint64_t bytes) noexcept {
-    process = {number, open_of(number, "mem"), open_of(number, "pagemap"), bytes};
+OtherMemory::OtherMemory(pid_t number, uint64_t nanoseconds) {
+    process = {number, open_of(number, "mem"), open_of(number, "pagemap"), nanoseconds};
 }
 
 OtherMemory::~OtherMemory() {
@@ -50,6 +56,8 @@ OtherMemory::~OtherMemory() {
 
 bool OtherMemory::readable() const noexcept { return process.memory >= 0 && process.pages >= 0; }
 
+bool OtherMemory::exhausted() const noexcept { return process.exhausted; }
+
 } // namespace reap::native
 
 namespace reap::glibc {
@@ -58,7 +66,7 @@ using native::process;
 
 bool find_resident(uint64_t begin, uint64_t pages, unsigned char *there) noexcept {
     std::array<uint64_t, 512> entries;
-    if (!native::spend(pages * sizeof entries[0])) return false;
+    if (!native::spend(pages * native::kPage)) return false;
     for (uint64_t done = 0; done < pages;) {
         const uint64_t count = std::min<uint64_t>(pages - done, entries.size());
         const size_t bytes = count * sizeof entries[0];
@@ -75,7 +83,7 @@ bool read_memory(uint64_t address, void *to, size_t bytes) noexcept {
     const uint64_t first = address / page;
     const uint64_t pages = (address + bytes - 1) / page - first + 1;
     std::array<unsigned char, most> there;
-    if (bytes == 0 || pages > most || !native::spend(pages * page)) return false;
+    if (bytes == 0 || pages > most || !native::spend(native::kCall + bytes / native::kBytes)) return false;
     if (!find_resident(first * page, pages, there.data())) return false;
     if (std::find(there.begin(), there.begin() + pages, 0) != there.begin() + pages) return false;
     return ::pread(process.memory, to, bytes, static_cast<off_t>(address)) == static_cast<ssize_t>(bytes);

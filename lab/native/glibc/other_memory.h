@@ -11,17 +11,21 @@
 
 namespace reap::native {
 
-// Makes the walks of this thread read a process, as long as it lives; one at a time in each thread.
+// Makes walks read a process, as long as it lives. One at a time in all: the walks have buffers of the
+// program's.
 class OtherMemory {
   public:
-    // `bytes` may be read. The memory is that of the program that the process executes now.
-    OtherMemory(pid_t process, uint64_t bytes) noexcept;
+    // Reading may take so many nanoseconds. The memory is that of the program that the process executes now.
+    OtherMemory(pid_t process, uint64_t nanoseconds);
     ~OtherMemory();
     OtherMemory(const OtherMemory &) = delete;
     OtherMemory &operator=(const OtherMemory &) = delete;
 
     // Whether this user may read the process.
     [[nodiscard]] bool readable() const noexcept;
+
+    // Whether something was not read for that limit, so that what was found is not all.
+    [[nodiscard]] bool exhausted() const noexcept;
 };
 
 } // namespace reap::native

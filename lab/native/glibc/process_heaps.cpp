@@ -12,8 +12,9 @@
 namespace reap::native {
 namespace {
 
-constexpr uint64_t kWalks = 3;                    // of a heap that changes meanwhile
-constexpr uint64_t kLeast = uint64_t{256} << 20;  // bytes that may be read of any process
+constexpr uint64_t kAtFirst = 2'000'000'000; // nanoseconds that reading any process may take,
+constexpr uint64_t kPerPage = 6'000;         // and for each resident page: three walks of a heap that changes
+constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMostData = uint64_t{1} << 20; // bytes; a C library has some 20,000
 constexpr uint64_t kSecond = 1'000'000'000;
 
@@ -28,7 +29,7 @@ uint64_t read_clock(clockid_t clock) noexcept {
 std::optional<ProcessHeaps> walk_heaps(pid_t process, const HeapPlaces &places) {
     static std::mutex one; // the walks have buffers of the program's
     const std::scoped_lock lock(one);
-    const OtherMemory memory(process, kWalks * places.resident + kLeast);
+    const OtherMemory memory(process, kAtFirst + kPerPage * (places.resident / kPage));
     if (!memory.readable()) return std::nullopt;
     const uint64_t begin = read_clock(CLOCK_THREAD_CPUTIME_ID);
     glibc::Heaps heaps;
@@ -43,11 +44,13 @@ std::optional<ProcessHeaps> walk_heaps(pid_t process, const HeapPlaces &places) 
     ProcessHeaps out;
     out.main = found.main;
     out.system_bytes = found.main.bytes;
-    if (heaps.mapped_bytes(out.mapped_bytes)) {
+    if (uint64_t mapped = 0; heaps.mapped_bytes(mapped)) {
+        out.mapped_bytes = mapped;
         for (const auto &[from, to] : places.mappings) {
-            glibc::find_mapped_blocks(from, to, out.mapped_bytes, ending, found.around);
+            glibc::find_mapped_blocks(from, to, mapped, ending, found.around);
         }
     }
+    if (memory.exhausted()) return std::nullopt;
     out.main.stamp = read_clock(CLOCK_MONOTONIC);
     out.main.duration = read_clock(CLOCK_THREAD_CPUTIME_ID) - begin;
     if (found.around.known != 0) {

@@ -27,12 +27,12 @@ struct ProcessHeaps {
     std::optional<reap_resident_walk> others;   // none where the arenas were not found
     std::optional<reap_resident_around> around; // there where `others` is
     uint64_t system_bytes = 0;                  // that all arenas have from the kernel
-    uint64_t mapped_bytes = 0;                  // of blocks with a mapping each, by glibc's own count
+    std::optional<uint64_t> mapped_bytes;       // of blocks with a mapping each, by glibc's own count
 };
 
 // None where the process may not be read, has ended, has a main heap that is swapped out in part or is not
-// glibc's, or changed it in each of three walks. One walk at a time. About 0.5 us a resident page
-// of the heaps and of the mappings.
+// glibc's, changed it in each of three walks, or has lists that do not end. One walk at a time. About 0.5 us
+// a resident page of the heaps and of the mappings.
 std::optional<ProcessHeaps> walk_heaps(pid_t process, const HeapPlaces &places);
 
 } // namespace reap::native

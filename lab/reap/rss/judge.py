@@ -202,8 +202,12 @@ def _heap(case: Case) -> Answer:
             remedies=[Remedy(what=f"{TRIM}: it joins what lies in fastbins first")],
         )
     return case.answer(
-        f"{case.of} are the allocator's: its heaps could not be walked from outside, so live bytes cannot be "
-        "told from what it holds free.",
+        f"{case.of} are the allocator's: live bytes cannot be told from what it holds free.",
+        *(
+            [f"Its heaps were not walked from outside: {unwalked}."]
+            if (unwalked := case.residence.unwalked)
+            else []
+        ),
         *jvm.of_malloc(case.residence),
         remedies=jvm.buffers(case.residence),
     )

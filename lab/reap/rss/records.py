@@ -200,6 +200,8 @@ class Residence(Record):
     """The last account of a JVM, or of the largest one together, where its native memory tracking is on."""
     cgroup: Cgroup | None = None
     """At the end, where there is a limit."""
+    unwalked: str = ""
+    """Why glibc's heaps could not be walked from outside, a clause; empty where that was not needed."""
     notes: list[str] = []
 
     @property

@@ -5,12 +5,14 @@ import csv
 import functools
 import os
 import shlex
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
 import msgspec
 
+from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.base.files import refuse_link
 from reap.base.text import signal_name
@@ -35,6 +37,9 @@ _UNREADABLE = (
     "the mappings of a process of another user may not be read: three kinds of memory are all that is known "
     "of it, and what it shares is counted in each process"
 )
+
+_OLD = 10.0
+"""Seconds from which on the age of a walk from outside is told."""
 
 Progress = Callable[[Taken], None]
 """Told of every moment as it comes."""
@@ -216,6 +221,7 @@ class Log:
         self._most = 0
         self._cgroup: Cgroup | None = None
         self._coarse: set[int] = set()
+        self._unwalked: dict[int, str] = {}
         self._interval, self._file, self._progress = interval, file, progress
 
     def add(self, moment: Moment) -> None:
@@ -233,6 +239,7 @@ class Log:
         if moment.cgroup is not None:
             self._cgroup = Cgroup(current=moment.cgroup.current, limit=moment.cgroup.limit)
         self._coarse |= {pid} if moment.coarse else set()
+        self._unwalked[pid] = moment.unwalked
         if moment.said is not None and (moment.said.values or pid not in self._said):
             self._said[pid] = moment.said
         if moment.native:
@@ -276,6 +283,7 @@ class Log:
             processes=self._most,
             native=self._native.get(largest, []),
             cgroup=self._cgroup,
+            unwalked=self._unwalked[largest],
             notes=[*self._trouble, *([_UNREADABLE] if self._coarse else [])],
         )
 
@@ -303,6 +311,7 @@ class Log:
             background=None if background is None else background == 1,
             native=self._native.get(pid, []),
             cgroup=self._cgroup,
+            unwalked=self._unwalked[pid],
             notes=[*self._trouble, *([_UNREADABLE] if pid in self._coarse else []), *_notes(moments, said)],
         )
 
@@ -319,6 +328,8 @@ def _notes(moments: list[Taken], said: Said | None) -> list[str]:
         notes.append(
             "the heap could not be walked: free pages cannot be told from free bytes between live ones"
         )
+    if said is not None and said.outside and (age := time.monotonic() - said.stamp / 1e9) > _OLD:
+        notes.append(f"its heaps were last walked {units.duration(age)} before the end")
     if moments[-1].swap:
         notes.append("some of it is swapped out, and is no part of resident memory")
     return notes

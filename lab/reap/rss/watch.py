@@ -32,6 +32,7 @@ _LATE = 5.0
 """Seconds, and twice the interval, that an answer may be old. On a busy machine our thread in the program
 waits for a CPU so long that most of the heap may be freed meanwhile."""
 _LAUNCHER = "reap-spawn"
+_PRELOAD = "libreap-resident.so"
 _LEAST_HUGE = 4 << 20
 """Bytes in huge pages from which on they are sampled."""
 _SAMPLED = 0.5
@@ -167,6 +168,7 @@ class Looks:
         for pid in pids:  # parents come before their children
             parent = None if pid in before else self._watched.get(smaps.parent(pid))
             self._watched[pid] = before.get(pid) or Watched(pid, parent)
+        self._walks.begin(pids)
         views: dict[int, View] = {}
         for pid in pids:
             with contextlib.suppress(smaps.EndedError):
@@ -176,7 +178,7 @@ class Looks:
     def _moment(self, pid: int, now: float, view: View, parent: View | None) -> Moment:
         forked = parent is not None and areas.forked(view.areas, parent.areas)
         path = self._answers(pid, view.text)
-        said = self._said(pid, view, path)
+        said, unwalked = self._said(pid, view, path)
         private = view.kernel.heap + view.kernel.anonymous
         return Moment(
             pid=pid,
@@ -189,6 +191,7 @@ class Looks:
             forked_from=smaps.parent(pid) if forked else 0,
             cgroup=cgroup.read(pid),
             native=self._jvms.look(pid, view.kernel, now),
+            unwalked=unwalked,
             coarse=not view.text,
         )
 
@@ -197,11 +200,18 @@ class Looks:
         self._jvms.close()
         self._walks.close()
 
-    def _said(self, pid: int, view: View, path: Path | None) -> Said | None:
-        """The allocator's word, where one of our threads is inside; else what a walk from outside finds."""
+    def _said(self, pid: int, view: View, path: Path | None) -> tuple[Said | None, str]:
+        """The allocator's word, where one of our threads is inside; else what a walk from outside finds.
+
+        Without either, a clause that says why.
+        """
         if path is not None:
-            return without_late_values(file.read(path), self.interval, time.monotonic())
-        return self._walks.look(pid, view) if view.text else None
+            return without_late_values(file.read(path), self.interval, time.monotonic()), ""
+        starting = self._folder is not None and _PRELOAD in view.text and self._folder.name not in view.text
+        if not view.text or starting:  # a forked child has its parent's file mapped
+            return None, ""
+        found = self._walks.look(pid, view)
+        return (None, found) if isinstance(found, str) else (found, "")
 
     def _answers(self, pid: int, text: str) -> Path | None:
         """The file where its allocators write, unless a program wrote it that this process was before."""

@@ -76,8 +76,8 @@ TEST(ElfFile, RefusesWhatIsCutShort) {
     }
 }
 
-// Else a small file takes all memory.
-TEST(ElfFile, RefusesManySectionsOfTheSameBytes) {
+// A file whose sections all have all of its bytes.
+Bytes overlapping(uint32_t type) {
     Elf64_Ehdr header{};
     std::copy_n(ELFMAG, SELFMAG, header.e_ident);
     header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -92,11 +92,20 @@ TEST(ElfFile, RefusesManySectionsOfTheSameBytes) {
     Elf64_Shdr section{};
     for (int i = 0; i < 1000; ++i) {
         test::append(bytes, section);
-        section.sh_type = SHT_SYMTAB;
+        section.sh_type = type;
         section.sh_size = sizeof header + 1000 * sizeof section;
     }
+    return bytes;
+}
+
+// Else a small file takes all memory.
+TEST(ElfFile, RefusesManySectionsOfTheSameBytes) {
     const test::ScratchFile file;
-    const ElfFile opened(file.write(bytes));
+    const ElfFile opened(file.write(overlapping(SHT_SYMTAB)));
+    const test::ScratchFile second;
+    const ElfFile noted(second.write(overlapping(SHT_NOTE)));
+    EXPECT_THROW(static_cast<void>(noted.build_id()), BadElf);
+    EXPECT_THROW(static_cast<void>(noted.build_id()), BadElf) << "also when it is asked again";
     EXPECT_THROW(static_cast<void>(opened.symbol_tables()), BadElf);
     EXPECT_TRUE(opened.symbol_tables(true).empty());
 }

@@ -18,6 +18,7 @@ using reap::native::OtherMemory;
 using reap::native::walk_heaps;
 
 constexpr uint64_t page = reap::glibc::page;
+constexpr uint64_t second = 1'000'000'000;
 constexpr uint64_t span = uint64_t{64} << 20;
 constexpr uint64_t before_bins = 112; // of an arena: lock, flags, fastbins, top
 constexpr uint64_t bins_bytes = uint64_t{254} * 8;
@@ -63,7 +64,7 @@ class Pages {
 
 bool readable_here() {
     const Copy copy;
-    return OtherMemory(copy.process(), page).readable();
+    return OtherMemory(copy.process(), second).readable();
 }
 
 TEST(OtherMemory, IsReadWhereItIsResidentAlone) {
@@ -72,7 +73,7 @@ TEST(OtherMemory, IsReadWhereItIsResidentAlone) {
     pages.word(page + 8) = 42;
     const Copy copy;
     pages.word(page + 8) = 43; // here, and not in the copy
-    const OtherMemory memory(copy.process(), 100 * page);
+    const OtherMemory memory(copy.process(), second);
     uint64_t value = 0;
     EXPECT_TRUE(reap::glibc::read_memory(pages.begin() + page + 8, &value, sizeof value));
     EXPECT_EQ(value, 42u);
@@ -90,11 +91,12 @@ TEST(OtherMemory, NoMoreIsReadThanIsAllowed) {
     const Pages pages(page);
     pages.word(0) = 1;
     const Copy copy;
-    const OtherMemory memory(copy.process(), 5 * page);
+    const OtherMemory memory(copy.process(), second / 1'000'000 * 5);
     uint64_t value = 0;
     int times = 0;
     while (times < 100 && reap::glibc::read_memory(pages.begin(), &value, sizeof value)) ++times;
-    EXPECT_EQ(times, 4); // what says which pages are there is counted, too
+    EXPECT_EQ(times, 4); // of more than a microsecond
+    EXPECT_TRUE(memory.exhausted());
 }
 
 TEST(ProcessHeaps, OfAProcessThatIsGoneAreNone) {

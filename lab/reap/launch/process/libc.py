@@ -14,6 +14,10 @@ _RELEASE = re.compile(rb"GNU C Library [^\n]* version 2\.(\d+)")
 """What a libc.so.6 prints when it is run."""
 
 
+_FIRST = 26
+"""Minor version of the first glibc 2 whose data are laid out as today's."""
+
+
 class Libc(NamedTuple):
     """glibc 2.`minor` in a process, with the addresses of its writable data."""
 
@@ -23,12 +27,12 @@ class Libc(NamedTuple):
 
 
 def find(pid: int, areas: Sequence[Area]) -> Libc | None:
-    """The glibc of a process with these mappings; None where it has none, or its file cannot be read."""
+    """The glibc of a process with these mappings; None for an older one, or one whose file cannot be read."""
     data = [area for area in areas if area.rights == "rw-p" and _NAME.fullmatch(Path(area.name).name)]
     if not data:
         return None
     minor = _minor(pid, data[0].name)
-    return Libc(minor, data[0].begin, data[-1].end) if minor is not None else None
+    return Libc(minor, data[0].begin, data[-1].end) if minor is not None and minor >= _FIRST else None
 
 
 def release(library: Path) -> int | None:
@@ -37,7 +41,7 @@ def release(library: Path) -> int | None:
     return int(found[1]) if found else None
 
 
-_known: dict[tuple[int, int, int, int], int | None] = {}
+_known: dict[tuple[int, int, int, int], int] = {}
 """By inode, since a file has another path in each process."""
 
 
@@ -48,6 +52,6 @@ def _minor(pid: int, name: str) -> int | None:
     except OSError:
         return None
     key = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
-    if key not in _known:
-        _known[key] = release(path)
-    return _known[key]
+    if key not in _known and (found := release(path)) is not None:
+        _known[key] = found  # a file that could not be read once may be read later
+    return _known.get(key)

@@ -140,6 +140,8 @@ class Said(Record):
     """When, in nanoseconds of the monotonic clock; 0 if it was not asked yet."""
     stopped: bool = False
     """It is not asked any more."""
+    outside: bool = False
+    """It was not asked: its heaps were walked from outside, at `stamp`."""
     values: dict[str, int] = {}
     """By name, as reap_resident.h has them; what it would not say is missing."""
     walk: Walk | None = None
@@ -184,5 +186,8 @@ class Moment(Record):
     """Where there is a limit."""
     native: list[Native] = []
     """Account of a JVM, where a new one has come."""
+    unwalked: str = ""
+    """Why its heaps could not be walked from outside, a clause; empty where they were, or its allocator is
+    asked."""
     coarse: bool = False
     """By /proc/PID/status alone, as its mappings may not be read."""

@@ -121,11 +121,15 @@ def begun(pid: int) -> int:
     return int(fields[19])
 
 
-def first_break(pid: int) -> int:
-    """The program break when the program was started; 0 where that is not to be seen."""
+def program(pid: int) -> tuple[int, int]:
+    """Start of the process, in the kernel's ticks, and the program break at the start of its program.
+
+    Together they tell apart which program is meant. Both are 0 where that is not to be seen.
+    """
     with contextlib.suppress(OSError, IndexError, ValueError):
-        return int((PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()[44])
-    return 0
+        fields = (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        return int(fields[19]), int(fields[44])
+    return 0, 0
 
 
 def age(pid: int) -> float:
