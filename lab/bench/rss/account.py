@@ -173,7 +173,7 @@ PROGRAMS = {
 }
 
 
-HANDED = {each.name: each for each in HOLDINGS if each.handed and not each.missing}
+HANDED = {each.name: each for each in HOLDINGS if each.handed}
 
 
 def _handed(case: Holding) -> Program:
@@ -188,6 +188,9 @@ def main() -> int:
     print("|---|---|---|---|---|---|---|---|")
     for name in wanted:
         with tempfile.TemporaryDirectory(prefix="reap-account-") as folder:
+            if name in HANDED and HANDED[name].missing:
+                print(f"| {name} | {HANDED[name].missing} is not installed |")
+                continue
             program = PROGRAMS.get(name) or _handed(HANDED[name])
             print(_row(name, program, Path(folder)), flush=True)
     return 0
@@ -207,9 +210,9 @@ def _row(name: str, program: Program, folder: Path) -> str:
             asked = _account(looks, pids)
             sums.append((asked.resident, (before + sum(map(_pss, pids))) / 2))
         whole = sums[-1][1]
-        used = time.thread_time()
+        used = time.process_time()
         watch.watch(pid, _INTERVAL, _SECONDS, lambda _: None, folder / "said", below=True)
-        cost = (time.thread_time() - used) / _SECONDS
+        cost = (time.process_time() - used) / _SECONDS
     parts = {each: getattr(asked.parts, each) for each in Parts.__struct_fields__}
     largest = max(parts, key=lambda each: parts[each])
     cells = [
@@ -240,8 +243,10 @@ def _account(looks: watch.Looks, pids: list[int]) -> Taken:
 
 
 def _pss(pid: int) -> int:
-    found = re.search(r"^Pss: +(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
-    return int(found.group(1)) << 10 if found else 0
+    with contextlib.suppress(OSError):  # it has ended
+        found = re.search(r"^Pss: +(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+        return int(found.group(1)) << 10 if found else 0
+    return 0
 
 
 @contextlib.contextmanager

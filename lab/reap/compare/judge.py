@@ -72,7 +72,7 @@ def gain(side: Side, comparison: Comparison) -> Ratio | None:
 
 def lessens(side: Side, comparison: Comparison) -> bool:
     """Whether CPU time is proven to be less, beyond noise, by however little, and no other time more."""
-    if side.itself:
+    if side.itself or not trusted(side) or too_short(side, comparison):
         return False
     ratio = cpu(side)
     less = sound(ratio) and beyond_noise(ratio, comparison)
@@ -85,7 +85,7 @@ def gains_little(side: Side, comparison: Comparison) -> bool:
     An estimate that is worth a change counts where the interval says that twice as much is out of reach. A
     gain in another time counts for itself.
     """
-    if not trusted(side) or side.rounds < at.FEWEST_ROUNDS or not lessens(side, comparison):
+    if side.rounds < at.FEWEST_ROUNDS or not lessens(side, comparison):
         return False
     won = gain(side, comparison)
     if won is not None and won.metric != cpu(side).metric:

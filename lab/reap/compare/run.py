@@ -123,7 +123,7 @@ def draw(
         scanned=spec.scanned,
         noise=_ratios(spec, baseline, control, widening),
         exit_code=reference[0].outcome.status,
-        last_words=last_words(run.outcome for run in reference),
+        last_words=last_words([run.outcome for run in reference], reference[0].outcome.status),
         stdout_varies=len(outputs) > 1,
         stopped_early=stopped_early,
         widening=widening,

@@ -24,7 +24,7 @@ DISTRUST = (
 REQUESTS = "Requests per second: higher is better."
 
 _FASTER, _SLOWER, _OPEN, _SHORT = "faster", "slower", "inconclusive", "too short"
-_LITTLE = "little to gain"
+_LITTLE, _HEAVY = "little to gain", "gains too little for the memory that it takes"
 _LESS, _MORE = "less memory", "more memory"
 _BETTER = (_FASTER, _LESS)
 
@@ -68,6 +68,8 @@ def headline(comparison: Comparison) -> str:
         return _OPEN
     if little := [side for side in by_time(comparison) if judge.hardly_pays(side, comparison)]:
         return f"{_LITTLE}: {phrases.takes(little[0], analyse.cpu(little[0]))} than {base}"
+    if heavy := next((name for name, outcome in judged.items() if outcome == _HEAVY), ""):
+        return f"{heavy} {_HEAVY}"
     if len(judged) > 1:
         less = any(judge.lessens(side, comparison) for side in comparison.sides)
         by = f" by {units.percent(comparison.worth)}" if less else ""
@@ -204,7 +206,7 @@ def _outcome(side: Side, comparison: Comparison) -> str:
     standing, ratio = judge.standing(side, comparison), _telling(side, comparison)
     time = comparison.objective == "time"
     if time and judge.gains_little(side, comparison):
-        return _LITTLE
+        return _LITTLE if judge.hardly_pays(side, comparison) else _HEAVY
     if standing is judge.Standing.GAIN:
         return _FASTER if time else _LESS
     if standing is judge.Standing.SHORT:

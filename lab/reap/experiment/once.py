@@ -24,7 +24,7 @@ from reap.server.serve import loaded_once
 from reap.server.service import load_of, service_of
 
 _LAST = 200
-"""Letters of the last line of a failed program that are told."""
+"""Characters of the last line of a failed program that are told at most."""
 
 
 class Once:
@@ -228,10 +228,10 @@ def failure(outcome: Outcome, timeout: float | None) -> str:
     return ""
 
 
-def last_words(outcomes: Iterable[Outcome]) -> str:
-    """The last line that a failed program wrote to standard error; empty where none failed."""
+def last_words(outcomes: Iterable[Outcome], status: int) -> str:
+    """The last line on standard error of a run that ended with this status; empty where that is 0."""
     for outcome in outcomes:
-        line = outcome.stderr_tail.strip().rpartition("\n")[2]
-        if outcome.status and line:
-            return line[-_LAST:]
+        lines = outcome.stderr_tail.strip().splitlines()  # a progress bar has carriage returns
+        if status and outcome.status == status and lines:
+            return lines[-1][-_LAST:]
     return ""

@@ -268,7 +268,7 @@ class _Search:
             noise=self._rounds.noise(begun),
             restless=any(unrest[what] > self._spec.worth for what in self._objectives),
             exit_code=min(self._rounds.exits),
-            last_words=last_words(self._rounds.outcomes),
+            last_words=last_words(self._rounds.outcomes, min(self._rounds.exits)),
             stdout_varies=len(self._rounds.outputs) > 1,
             pairing=self._pairing,
             load=self._spec.server.load.command if self._spec.server else [],

@@ -39,6 +39,7 @@ class TuneView:
     load: str
     notes: list[str]
     exit_code: int
+    last_words: str
 
 
 def view(tuned: Tuned) -> TuneView:
@@ -78,4 +79,5 @@ def view(tuned: Tuned) -> TuneView:
         load=words.load(tuned),
         notes=[printable(note) for note in tuned.notes],
         exit_code=tuned.exit_code,
+        last_words=tuned.last_words,
     )

@@ -96,6 +96,27 @@ def test_a_gain_at_the_line_is_little_in_every_verb(cpu, half, of_run, of_compar
     assert f"jemalloc takes {units.change(cpu)} CPU time" in words.verdict(comparison)[0]
 
 
+def test_a_gain_that_memory_outweighs_is_none_worth_having() -> None:
+    heavy = side_of("jemalloc", 0.965, 0.01)
+    heavy.ratios["peak_resident"] = ratio_of("peak_resident", 3.0, 0.01, baseline=200.0 * (1 << 20))
+    for sides in ([heavy], [heavy, side_of("equal", 1.0, 0.005)]):
+        comparison = comparison_of(sides)
+        assert diagnose(command=comparison.command, comparison=comparison).headline == "leave it alone"
+        assert "gains too little for the memory that it takes" in words.headline(comparison)
+
+
+def test_a_gain_of_a_program_that_is_too_short_is_none() -> None:
+    cpu = msg_replace(ratio_of("cpu", 0.965, 0.01), baseline=0.005, value=0.004825)
+    assert "too short" in words.headline(comparison_of([side_of("jemalloc", ratios={"cpu": cpu})]))
+
+
+def test_an_allocator_without_a_result_is_passed_over() -> None:
+    """It ended in a traceback."""
+    failed = side_of("tcmalloc", ratios={}, problem="the program was ended by SIGSEGV")
+    sides = [side_of("jemalloc", 1.0, 0.005), side_of("mimalloc", 1.0, 0.005), failed]
+    assert words.headline(comparison_of(sides)) == "none of 2 is faster than glibc"
+
+
 def test_what_would_decide_it_is_said_and_is_the_next_step() -> None:
     wide = comparison_of([side_of("wide", 0.98, 0.05)], round_seconds=0.5)
     needed = words.rounds_to_add(wide)

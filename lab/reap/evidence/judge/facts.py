@@ -67,7 +67,7 @@ class Facts:
             self.missing,
             above_cache=(counted.above_cache if counted else None) or 0.0,
             remedies=commands.remedies(self.again),
-            aside=self.wall is not None and any(each.stands_aside for each in self.wall.linked),
+            aside=bool(self.stood_aside),
         )
 
     @cached_property

@@ -10,6 +10,8 @@ _PART = 0.5
 """Of the growth of resident memory, what the recorded allocations must account for."""
 CHUNK = 1024
 """Bytes of a block, on average, from which a pool may have taken it."""
+FEWEST_CHUNKS = 16
+"""Such blocks of one site from which on it may be a pool."""
 _KEPT = 0.99
 """Of a pool's bytes, those that stay in use."""
 _SITE = 0.25
@@ -32,9 +34,9 @@ class Growth(Record):
     def chunk(self) -> float:
         """Mean size of the site's blocks where a pool may have taken them: large, and none freed; else 0."""
         site = self.site
-        if site is None or site.bytes < CHUNK * site.objects or site.live_at_peak < _KEPT * site.bytes:
+        if site is None or site.objects < FEWEST_CHUNKS or site.bytes < CHUNK * site.objects:
             return 0.0
-        return site.bytes / site.objects if site.objects > 0 else 0.0
+        return site.bytes / site.objects if site.live_at_peak >= _KEPT * site.bytes else 0.0
 
 
 def growth(profile: Profile) -> Growth | None:

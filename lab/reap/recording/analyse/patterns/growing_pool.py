@@ -2,13 +2,12 @@
 
 from reap import native
 from reap.base import units
-from reap.recording.analyse.growth import CHUNK
+from reap.recording.analyse.growth import CHUNK, FEWEST_CHUNKS
 from reap.recording.analyse.patterns.basis import Basis, has_line, of
 from reap.recording.analyse.trend import rise
 from reap.recording.analyse.usage import Used, before_the_end, curve
 from reap.recording.records import Pattern
 
-_FEWEST_CHUNKS = 16
 _LEAST = 1 << 20
 """Bytes by which the pool grows in the second half."""
 _FREED = 0.01
@@ -29,7 +28,7 @@ def _of(basis: Basis, used: Used) -> list[Pattern]:
     site, history, profile = used.site, used.history, basis.profile
     if history is None or not has_line(site) or site.grew is None or site.grew.low < _LEAST:
         return []
-    if site.objects < _FEWEST_CHUNKS or site.bytes < CHUNK * site.objects or _freed(history) > _FREED:
+    if site.objects < FEWEST_CHUNKS or site.bytes < CHUNK * site.objects or _freed(history) > _FREED:
         return []
     others = [max(all_of - own, 0.0) for all_of, own in zip(basis.floors, history.floors, strict=True)]
     grew = rise(curve(before_the_end(others)))
