@@ -12,6 +12,7 @@
 
 #include "../test/scratch_file.h"
 #include "drag/samples.h"
+#include "elf/named.h"
 #include "files/collections.h"
 #include "files/file.h"
 #include "files/litter.h"
@@ -19,7 +20,6 @@
 #include "files/requests.h"
 #include "files/resident.h"
 #include "reap_requests.h"
-#include "elf/named.h"
 
 namespace {
 

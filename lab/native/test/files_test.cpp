@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "drag/samples.h"
+#include "elf/named.h"
 #include "reap_requests.h"
 #include "scratch_file.h"
-#include "elf/named.h"
 #include "symbols/own_names.h"
 
 namespace {

@@ -140,8 +140,8 @@ class Image {
     }
     void after_unload() noexcept { unwinder_.after_unload(); }
 
-    // The library `file` (null: the program itself) is about to be opened: notices others that were closed past
-    // dlclose, by a copy of the C library or through its address.
+    // The library `file` (null: the program itself) is about to be opened: notices others that were closed
+    // past dlclose, by a copy of the C library or through its address.
     void before_load(const char *file) noexcept;
 
     // A library was closed: another module may be loaded at its address.

@@ -5,8 +5,8 @@
 
 #include "attach/failure.h"
 #include "attach/process/mappings.h"
-#include "symbols/own_names.h"
 #include "elf/tables.h"
+#include "symbols/own_names.h"
 
 namespace reap::native {
 namespace {
