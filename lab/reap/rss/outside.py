@@ -13,9 +13,9 @@ from reap.launch.process.areas import ARENAS
 from reap.launch.process.look import View
 from reap.launch.process.records import Around, Kernel, Said, Walk
 
-_SHARE = 0.006
+_SHARE = 0.004
 """CPU time of all walks, as a share of the time."""
-_CREDIT = 0.3
+_CREDIT = 0.1
 """Seconds of CPU time that walks may take beside that; the first is always made."""
 _PAUSE = 20
 """Shortest time between two walks of a process, as a multiple of the CPU time of one."""
@@ -33,7 +33,7 @@ _WAIT = 1.0
 """Seconds that a snapshot waits for first walks: the watching may soon be over."""
 
 _NOT_GLIBC = "its C library is not glibc 2.26 or later, is linked in, or was replaced since it started"
-_GOES_ON = "a walk over its heaps takes longer; watch it for more --seconds"
+_GOES_ON = "that takes longer; watch it for more --seconds"
 _FAILED = "its memory may not be read, is swapped out in part, or changed during each walk over its heaps"
 _SHRANK = "its heaps shrank since they were walked"
 
@@ -87,7 +87,7 @@ class Walks:
         if process is None or process.program != program:
             process = self._processes[pid] = _Process(program)
         self._finish(process)
-        if process.walk is None and self._is_due(process, view.kernel):
+        if process.walk is None and time.monotonic() >= process.due:
             self._begin(process, pid, view)
         if process.walk is not None and process.found is None:
             wait([process.walk], max(self._patience - time.monotonic(), 0))
@@ -103,18 +103,21 @@ class Walks:
         """Waits for the walk that goes on, if one does."""
         self._walker.shutdown(cancel_futures=True)
 
-    def _is_due(self, process: _Process, kernel: Kernel) -> bool:
-        now = time.monotonic()
+    def _may(self, process: _Process, kernel: Kernel) -> bool:
+        """Whether a walk is within what all may take."""
         process.seconds = max(process.seconds, _expected(kernel))
         going_on = [each for each in self._processes.values() if each.walk is not None]
         spent = self._spent + sum(each.seconds for each in going_on)
-        allowed = _CREDIT + _SHARE * (now - self._begun)
-        return now >= process.due and (not spent or spent + process.seconds <= allowed)
+        allowed = _CREDIT + _SHARE * (time.monotonic() - self._begun)
+        return not spent or spent + process.seconds <= allowed
 
     def _begin(self, process: _Process, pid: int, view: View) -> None:
+        """Begins a walk, unless there is nothing to be walked or no time for it yet."""
         library = libc.find(pid, view.areas)
         if library is None:
             process.why, process.due = _NOT_GLIBC, time.monotonic() + _WAIT
+            return
+        if not self._may(process, view.kernel):
             return
         process.before = view.kernel
         process.walk = self._walker.submit(_walk, pid, library, process.program[1], view)

@@ -53,7 +53,7 @@ def test_walks_take_no_more_than_their_share(monkeypatch, found):
     machine = Machine(monkeypatch)
     machine.found = found
     machine.watch(outside.Walks(), [1], 600)
-    assert 0.5 * 3.6 < machine.used <= 0.3 + 0.006 * 600 + 2 * machine.seconds
+    assert 0.5 * 2.4 < machine.used <= 0.1 + 0.004 * 600 + 2 * machine.seconds
 
 
 def test_each_process_gets_its_turn(monkeypatch):
