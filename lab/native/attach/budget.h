@@ -25,12 +25,11 @@ class CostBudget {
     static constexpr double kLeastWindow = 1e-3; // one without savings
 
     // Of a recording of so many seconds. The first window is not paid for before it begins: it costs a small
-    // part of what a busy process earns in that time, and so little that the second, which tells whether
-    // the program only began in it, comes soon. Those after that cost more and more.
+    // part of what a busy process earns in that time.
     void begin(double share, double seconds, const ProcessTime &now) {
         share_ = share;
         last_ = now;
-        first_ = std::min(share * seconds * kFirstPart, kFirstWindow);
+        first_ = std::min(share * seconds * kFirstPart, kWindow);
     }
 
     // Lends to a process that may end soon: for its first window, and as much again in its first second of
@@ -75,9 +74,6 @@ class CostBudget {
         first_ = 0;
     }
 
-    // Whether no window has ended yet of those that nothing is lent for.
-    [[nodiscard]] bool is_first() const { return !lends_ && first_ > 0; }
-
     // What a window that begins now may cost until its probes are removed.
     [[nodiscard]] double of_window() const {
         return std::clamp(std::max(saved_ - fixed_, first_), kLeastWindow, kWindow);
@@ -89,7 +85,6 @@ class CostBudget {
     static constexpr double kLends = 1; // seconds of its own CPU time
     static constexpr double kRepaid = 4;
     static constexpr double kEarly = 0.01;
-    static constexpr double kFirstWindow = kWindow / 8;
     static constexpr double kLentWindow = kWindow / 8;
 
     // Time that is lent at this moment.

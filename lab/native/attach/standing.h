@@ -17,12 +17,17 @@ struct Span {
 inline constexpr double kShortestWindow = 0.002; // seconds
 
 // Shares the time between two windows among them: half is nearer to the one, half to the other. So none
-// decides alone what the rates were there: least of all the first, in which a program may only begin.
-inline std::pair<Span, Span> share_gap(const Span &gap, const Span &earlier, const Span &later) {
-    const double part = later.seconds < kShortestWindow ? 1 : 0.5;
-    const double of_cpu = later.cpu <= 0 ? 1 : earlier.cpu <= 0 ? 0 : part;
-    const Span first{gap.seconds * part, gap.cpu * of_cpu};
-    return {first, {gap.seconds - first.seconds, gap.cpu - first.cpu}};
+// decides alone what the rates were there: least of all the `first`, in which a program may only begin. That
+// one stands for as much again as it saw at most.
+inline std::pair<Span, Span> share_gap(const Span &gap, const Span &earlier, const Span &later, bool first) {
+    const auto part_of = [&](double whole, double own) {
+        if (later.seconds < kShortestWindow) return 1.0;
+        return first && own < whole / 2 ? own / whole : 0.5;
+    };
+    const double part = part_of(gap.seconds, earlier.seconds);
+    const double of_cpu = later.cpu <= 0 ? 1 : earlier.cpu <= 0 ? 0 : part_of(gap.cpu, earlier.cpu);
+    const Span after{gap.seconds * part, gap.cpu * of_cpu};
+    return {after, {gap.seconds - after.seconds, gap.cpu - after.cpu}};
 }
 
 // How many calls each of a window stands for. Probes slow a process down: so calls belong to the CPU time

@@ -34,7 +34,7 @@ namespace {
 constexpr double kMoment = 50e-6;     // seconds
 constexpr double kPoll = 0.002;       // seconds
 constexpr double kFlush = 0.2;        // seconds; who reads meanwhile looks about once a second
-constexpr double kShortest = 0.01;    // a window after the first, in seconds
+constexpr double kShortest = 0.01;    // a window, in seconds
 constexpr double kLongest = 0.2;      // and at most
 constexpr double kNeverSleeps = 0.9;  // of a window a process runs, or waits for a core
 constexpr double kSamples = 500;      // a second
@@ -261,12 +261,12 @@ class Watch::Windows {
     void watch() {
         double polled = window_.begin.time;
         const double most = budget_.of_window();
-        const double shortest = budget_.is_first() ? kShortestWindow : kShortest;
         while (true) {
             pause_for(kPoll);
             drain();
             const double seconds = monotonic_seconds() - window_.begin.time;
-            if (seconds >= kLongest || (seconds >= shortest && spent() - window_.begin.spent >= most)) return;
+            if (seconds >= kLongest || (seconds >= kShortest && spent() - window_.begin.spent >= most))
+                return;
             if (monotonic_seconds() - polled < 0.02) continue;
             polled = monotonic_seconds();
             if (stopped()) return;
@@ -304,8 +304,9 @@ class Watch::Windows {
         seen.slowed += own.known ? 0 : 1;
         seen.unsampled += own_time_.samples() ? 0 : 1;
         if (!held_) return;
-        const auto [first, rest] = share_gap(gap_, held_->counted, window_.counted);
+        const auto [first, rest] = share_gap(gap_, held_->counted, window_.counted, is_first_);
         settle(*held_, first);
+        is_first_ = false;
         held_.reset();
         window_.before = rest;
     }
@@ -488,6 +489,7 @@ class Watch::Windows {
     Window window_;
     std::optional<Window> held_;    // the one before it, until this one has ended
     Span gap_;                      // between the two
+    bool is_first_ = true;          // whether no window was written before that one
     std::vector<double> uncounted_; // by function, calls that met its probe while it was removed
     std::vector<double> stand_ins_; // by function, calls for which the next sample stands
     double chance_ = 0;

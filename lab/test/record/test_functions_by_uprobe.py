@@ -21,7 +21,7 @@ PROGRAM = """
     {declared}
     {sites}
     int main(void) {{
-        for (int i = 0; i < 400; i++) {{ {calls} usleep(200); }}
+        for (int i = 0; i < 1500; i++) {{ {calls} usleep(200); }}
         return 0;
     }}"""
 
