@@ -110,7 +110,9 @@ def test_a_walk_from_outside_finds_what_one_inside_finds(tmp_path):
         with frees(mode, tmp_path) as (_, inside), frees_alone(mode) as (_, outside):
             pass
         for part in "live", "inside", "cached", "pinned", "held", "other":
-            assert getattr(outside.parts, part) == pytest.approx(getattr(inside.parts, part), rel=0.1, abs=MB)
+            found = getattr(outside.parts, part)
+            # Two runs, whose threads share heaps as it happens.
+            assert found == pytest.approx(getattr(inside.parts, part), rel=0.2, abs=3 * MB), (mode, part)
 
 
 FORKS = """
