@@ -1,4 +1,4 @@
-// What a symbol table has, read through from its begin: nothing is indexed or demangled.
+// Contents of a symbol table, read through from its begin: nothing is indexed or demangled.
 #pragma once
 
 #include <cstdint>

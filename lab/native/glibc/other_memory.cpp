@@ -25,7 +25,7 @@ struct Process {
 };
 thread_local Process process;
 
-// What reading takes, about, in nanoseconds.
+// Costs of reading, about, in nanoseconds.
 constexpr uint64_t kCall = 1000;
 constexpr uint64_t kBytes = 8; // a nanosecond
 constexpr uint64_t kPage = 30; // to find out whether it is resident

@@ -1,6 +1,6 @@
 // The memory of another process, read through /proc without stopping it; see glibc/walked_memory.h.
 //
-// What lies there is hostile: lists may go round, and heaps may overlap. So much is read at most as the
+// Its contents are hostile: lists may go round, and heaps may overlap. So much is read at most as the
 // process could need, and everything after that cannot be read. Pages that are not resident are never
 // touched, since reading would bring them back from swap.
 #pragma once

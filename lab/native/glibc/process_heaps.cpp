@@ -39,7 +39,7 @@ std::optional<ProcessHeaps> walk_heaps(pid_t process, const HeapPlaces &places) 
     const uint64_t bytes = heaps.system_bytes();
     const int ending = 0;
     glibc::Heaps::Found found{};
-    // Of an allocator that is asked, the bytes in fastbins are known before: here it may be all of them.
+    // The bytes in fastbins are not known before, as they are of an allocator that is asked: all may be.
     if (!heaps.walk(bytes, std::min(bytes, places.resident), ending, found)) return std::nullopt;
     ProcessHeaps out;
     out.main = found.main;

@@ -12,7 +12,7 @@
 
 namespace reap::native {
 
-// Where to look in a process; all that is an address is its.
+// Places to look at in a process; all that is an address is its.
 struct HeapPlaces {
     unsigned minor = 0;      // of its C library, glibc 2.`minor`
     uint64_t data_begin = 0; // of that library's writable data

@@ -62,15 +62,20 @@ def frees(mode, folder):
     assert process.returncode == 0
 
 
+def trimmed(process):
+    """Has `trims` call malloc_trim, and returns the resident bytes that are gone."""
+    before = smaps.read(process.pid).resident
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "trimmed\n"
+    return before - smaps.read(process.pid).resident
+
+
 @pytest.mark.parametrize("mode", ["below", "fast", "pieces", "threads", "buffers", "caches", "none"])
 def test_trim_returns_what_was_predicted(tmp_path, mode):
     with frees(mode, tmp_path) as (process, taken):
         assert taken.parts.heap + taken.parts.other < 0.02 * taken.resident + MB
-        before = smaps.read(process.pid).resident
-        process.stdin.write("\n")
-        process.stdin.flush()
-        assert process.stdout.readline() == "trimmed\n"
-        returned = before - smaps.read(process.pid).resident
+        returned = trimmed(process)
         # What the allocator says of itself has not changed, and the heaps are walked again all the same.
         wait_for(lambda: file.read(tmp_path / str(process.pid)).others.whole_resident < MB)
     assert taken.heaps.trim == pytest.approx(returned, rel=0.1, abs=MB // 4)
@@ -97,11 +102,7 @@ def test_trim_of_a_process_that_runs_already_is_predicted(mode):
     with frees_alone(mode) as (process, taken):
         assert taken.said
         assert taken.parts.heap + taken.parts.other < 0.02 * taken.resident + MB
-        before = smaps.read(process.pid).resident
-        process.stdin.write("\n")
-        process.stdin.flush()
-        assert process.stdout.readline() == "trimmed\n"
-        returned = before - smaps.read(process.pid).resident
+        returned = trimmed(process)
     assert taken.heaps.trim == pytest.approx(returned, rel=0.1, abs=MB // 4)
 
 

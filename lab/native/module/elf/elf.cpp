@@ -1,4 +1,4 @@
-// What Python sees of ELF files.
+// ELF files, as Python sees them.
 #include "module/elf/elf.h"
 
 #include <array>
@@ -57,7 +57,7 @@ std::string kind_of(const ElfFile &file) {
     return file.kind() < kKinds.size() ? kKinds[file.kind()] : std::to_string(file.kind());
 }
 
-// What Python holds of a file: a table keeps its file open.
+// A file as Python holds it: a table keeps its file open.
 struct Opened {
     std::shared_ptr<const ElfFile> file;
 };

@@ -11,7 +11,7 @@ from reap.launch.process.areas import Area
 
 _NAME = re.compile(r"libc(-2\.\d+)?\.so(\.6)?")
 _RELEASE = re.compile(rb"GNU C Library [^\n]* version 2\.(\d+)")
-"""What a libc.so.6 prints when it is run."""
+"""Line that a libc.so.6 prints when it is run."""
 
 
 _FIRST = 26
