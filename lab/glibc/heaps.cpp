@@ -36,16 +36,12 @@ bool Heaps::walk(uint64_t arena_bytes, uint64_t fast_bytes, const int &ending, F
     if (known && fast_bytes >= worth_marking) find_fast_chunks(arena_bytes, fast_bytes, found);
     bool whole = walk_main(found);
     if (known && whole) {
-        uint64_t arena = arenas_.next(arenas_.main());
-        for (uint64_t i = 0; i < most_arenas && arena != 0 && arena != arenas_.main(); ++i) {
-            if (__atomic_load_n(&ending, __ATOMIC_RELAXED) != 0) {
-                whole = false;
-                break;
-            }
-            walk_others(arena, found);
-            arena = arenas_.next(arena);
-        }
-        found.around.known = arena == arenas_.main() ? 1 : 0;
+        const bool all = for_each_other_arena([&](uint64_t arena) noexcept {
+            whole = __atomic_load_n(&ending, __ATOMIC_RELAXED) == 0;
+            if (whole) walk_others(arena, found);
+            return whole;
+        });
+        found.around.known = all ? 1 : 0;
     }
     found.around.caches = known && caches_.known() ? caches_.caches() : REAP_RESIDENT_UNKNOWN;
     found.around.cached = caches_.bytes();
@@ -54,12 +50,13 @@ bool Heaps::walk(uint64_t arena_bytes, uint64_t fast_bytes, const int &ending, F
 }
 
 template <class Take>
-void Heaps::for_each_other_arena(Take take) const noexcept {
+bool Heaps::for_each_other_arena(Take take) const noexcept {
     uint64_t arena = arenas_.next(arenas_.main());
     for (uint64_t i = 0; i < most_arenas && arena != 0 && arena != arenas_.main(); ++i) {
-        take(arena);
+        if (!take(arena)) return false;
         arena = arenas_.next(arena);
     }
+    return arena == arenas_.main();
 }
 
 template <class Take>
@@ -72,13 +69,17 @@ void Heaps::for_each_heap(Take take) const noexcept {
             take(heap);
             more = arenas_.heap_before(arena, heap, valid);
         }
+        return true;
     });
 }
 
 uint64_t Heaps::system_bytes() noexcept {
     if (!arenas_.find()) return 0;
     uint64_t sum = arenas_.system_bytes(arenas_.main());
-    for_each_other_arena([this, &sum](uint64_t arena) noexcept { sum += arenas_.system_bytes(arena); });
+    for_each_other_arena([this, &sum](uint64_t arena) noexcept {
+        sum += arenas_.system_bytes(arena);
+        return true;
+    });
     return sum;
 }
 

@@ -41,8 +41,10 @@ class Heaps {
     bool walk_main(Found &found) noexcept;
     void walk_others(uint64_t arena, Found &found) noexcept;
     bool try_walk(const Heap &heap, reap_resident_walk &walk) noexcept;
+    // Calls `take` with each arena beside the main one until it returns false. Whether that was all: the list
+    // comes back to the main one.
     template <class Take>
-    void for_each_other_arena(Take take) const noexcept;
+    bool for_each_other_arena(Take take) const noexcept;
     template <class Take>
     void for_each_heap(Take take) const noexcept;
 
