@@ -205,10 +205,13 @@ def _telling(side: Side, comparison: Comparison) -> Ratio:
 def _outcome(side: Side, comparison: Comparison) -> str:
     standing, ratio = judge.standing(side, comparison), _telling(side, comparison)
     time = comparison.objective == "time"
-    if time and judge.gains_little(side, comparison):
-        return _LITTLE if judge.hardly_pays(side, comparison) else _HEAVY
+    if time and judge.hardly_pays(side, comparison):
+        return _LITTLE
+    if time and (judge.gains_little(side, comparison) or standing is judge.Standing.GAIN):
+        # A build is asked about for its time; an allocator is chosen, and its memory is its price.
+        return _FASTER if comparison.against or judge.pays(side, comparison) else _HEAVY
     if standing is judge.Standing.GAIN:
-        return _FASTER if time else _LESS
+        return _LESS
     if standing is judge.Standing.SHORT:
         return _SHORT
     if side.rounds < at.FEWEST_ROUNDS:

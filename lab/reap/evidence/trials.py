@@ -149,7 +149,7 @@ def second(
     known = {name.removeprefix(price.PREFIX) for each in suspicions for name in each.probes}
     gained = comparison is not None and _gains(comparison)
     wanted = [name for name in price.CAUSES if (gained and name != "arenas") or name in known]
-    if not _may_price(program, base, wall):
+    if not _may_price(program, base, wall) or program.stands_aside:
         missing |= {f"{price.PREFIX}{name}": NOT_PRELOADED for name in wanted}
         wanted = []
     if wall.threads <= 1 and "arenas" in wanted:

@@ -170,6 +170,15 @@ def test_a_preload_in_the_place_of_a_linked_allocator_proves_no_cause(arm: str) 
     assert judged([], ran, {}, aside=True) == []
 
 
+def test_a_malloc_in_the_place_of_a_linked_one_proves_no_more_than_samples_saw() -> None:
+    """What is left of its gain is due to where the two place blocks, or to whatever else they differ in."""
+    suspicion = of("many allocations", weight=0.3)
+    for cpu, status in ((0.72, "proven"), (0.5, "inconclusive")):
+        ran = trials_of([comparison_of([price("recycle", cpu)])])
+        assert [each.status for each in judged([suspicion], ran, {}, aside=True)] == [status]
+        assert [each.status for each in judged([suspicion], ran, {})] == ["proven"]
+
+
 def test_what_was_suspected_is_not_found_twice() -> None:
     for cause in ("tcache overflow", "large blocks"):
         held = found(of(cause), price("cache", 0.7))

@@ -111,6 +111,14 @@ def test_nothing_is_priced_that_no_preload_enters(true: Program, why: dict[str, 
     assert plan.missing.keys() == {"price: cache"}
 
 
+def test_no_cost_of_glibc_is_taken_away_where_another_malloc_is_linked(true: Program) -> None:
+    """The program never paid it: a preload in the place of jemalloc differs from it in everything."""
+    linked = msgspec.structs.replace(true, brings_malloc="jemalloc", stands_aside="jemalloc")
+    plan = planned(linked, of("tcache overflow"))
+    assert "price: cache" not in names(plan.allocators)
+    assert plan.missing["price: cache"] == trials.NOT_PRELOADED
+
+
 def test_a_long_program_is_tried_with_what_fits_the_budget(true: Program) -> None:
     arms = trials.first([GLIBC, Allocator(name="jemalloc"), Allocator(name="mimalloc")], true)[1:]
 

@@ -8,7 +8,7 @@ import msgspec
 from reap.base import units
 from reap.compare import judge, phrases
 from reap.compare.judge import Standing
-from reap.evidence.analyse.suspicions.records import OF_MEMORY, Cause, Remedy, Suspicion
+from reap.evidence.analyse.suspicions.records import OF_MEMORY, OF_THE_ALLOCATOR, Cause, Remedy, Suspicion
 from reap.evidence.analyse.suspicions.remedies import LARGER_CACHE
 from reap.evidence.analyse.suspicions.thresholds import CAUSE_WORTH
 from reap.evidence.judge import thresholds as at
@@ -84,6 +84,8 @@ class _Known:
     above_cache: float
     kernel: float
     """The part of its time that the kernel takes for fresh memory."""
+    aside: bool
+    """Whether a linked allocator stands aside for each preload."""
 
 
 def trials_of(comparisons: Sequence[Comparison | None]) -> Trials:
@@ -105,11 +107,11 @@ def judged(
     `missing` says why an arm was not tried, a clause, by its name. `above_cache` is the part of blocks (0 to
     1) that are larger than a thread cache of glibc keeps. `remedies` is the command that tries remedies for
     memory; it may be empty. With `aside` an allocator that is linked in stands aside in trials: a preload's
-    gain is then the difference of two allocators, and no cause.
+    gain is then the difference of two allocators, and proves no more than the cost that samples saw.
     """
     suspicions = [_by_size(each, ran, above_cache) for each in suspicions]
     heavy = {each.cause for each in suspicions if each.weight >= CAUSE_WORTH}
-    known = _Known(above_cache, kernels_part(suspicions, ran))
+    known = _Known(above_cache, kernels_part(suspicions, ran), aside)
     every = [_finding(each, ran, missing, remedies, known) for each in suspicions]
     # What was tried for a small share, or for none, is worth a word only where it gained.
     faults = next(
@@ -193,12 +195,14 @@ def _finding(
     if beside := _beside_placement(suspicion, ran):
         return beside
     if won:
+        aside = known.aside and suspicion.cause in OF_THE_ALLOCATOR
         mixed = suspicion.cause == "tcache overflow" and known.above_cache >= at.SOME_LARGE
         proving = [
             (ratio, side)
             for ratio, side in won
             if not by_another(suspicion, ratio, side.allocator, ran, known.kernel)
             and not (mixed and side.allocator == _CACHE)
+            and not (aside and 1 - ratio.ratio.value > weight + MORE)
         ]
         ratio, side = min(proving or won, key=lambda each: each[0].ratio.value)
         return _said(suspicion, "proven" if proving else "inconclusive", side, ratio)
