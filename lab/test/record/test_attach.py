@@ -44,6 +44,18 @@ def breakpoints(pid):
     return count
 
 
+def cpu_time(pid):
+    return time.clock_gettime_ns((~pid << 3) | 2) / 1e9  # as clock_getcpuclockid makes it
+
+
+def seconds_for(pid, cpu):
+    """How long the process has to be watched to get so much CPU time beside all others, in seconds."""
+    begin, used = time.monotonic(), cpu_time(pid)
+    time.sleep(1)
+    share = (cpu_time(pid) - used) / (time.monotonic() - begin)
+    return min(cpu / max(share, 0.01), 40)
+
+
 @pytest.mark.timed
 def test_sites_sizes_and_rates_of_a_process_with_time_to_spare(tmp_path):
     with running(pause=2000, work=0) as held:
@@ -95,7 +107,7 @@ def test_what_it_costs_the_process_is_what_is_said(tmp_path, monkeypatch, probes
     def rounds_a_second(watch):
         with running(pause=0, work=3000) as held:
             seen = watch(held)
-            cpu = time.clock_gettime_ns((~held.pid << 3) | 2) / 1e9  # as clock_getcpuclockid makes it
+            cpu = cpu_time(held.pid)
             assert held.end() == 7
         return held.rounds / cpu, seen
 
@@ -124,9 +136,10 @@ def paid(seen):
 
 @pytest.mark.timed
 def test_a_lower_limit_of_cpu_time_is_kept(tmp_path):
-    with running(pause=0, work=1000) as held:
-        more = attached(tmp_path, held.pid, 5, "a.reap", "--max-cpu", "20%")
-        less = attached(tmp_path, held.pid, 5, "b.reap", "--max-cpu", "2%")
+    with running(pause=0, work=1000, seconds=120) as held:
+        seconds = seconds_for(held.pid, 4)
+        more = attached(tmp_path, held.pid, seconds, "a.reap", "--max-cpu", "20%")
+        less = attached(tmp_path, held.pid, seconds, "b.reap", "--max-cpu", "2%")
         assert held.end() == 7
     assert paid(less) < 0.02 * PRECISION
     assert paid(more) < 0.2 * PRECISION
@@ -140,8 +153,9 @@ PRECISION = 1.3
 @pytest.mark.timed
 def test_a_limit_is_kept_beside_busy_processes(tmp_path):
     """A process that waits for a core does not sleep: 1 % of the core were 5 % of the time that it gets."""
-    with running(pause=0, work=1000) as held, crowded(held.pid, 4):
-        seen = attached(tmp_path, held.pid, 8, "a.reap", "--max-cpu", "2%")
+    with running(pause=0, work=1000, seconds=120) as held, crowded(held.pid, 4):
+        seconds = seconds_for(held.pid, 1.5)
+        seen = attached(tmp_path, held.pid, seconds, "a.reap", "--max-cpu", "2%")
         assert held.end() == 7
     assert paid(seen) < 0.02 * PRECISION
     assert seen.attached.share <= 1
