@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from reap.base.records import exactly as exactly
     from reap.base.text import did_you_mean as did_you_mean
     from reap.base.text import printable as printable
+    from reap.base.text import shortened as shortened
     from reap.commandline import groups as _option_groups
     from reap.commandline import reporting as reporting
     from reap.commandline.experiments import Terminal as _TerminalListener
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from reap.compare.levels.records import Arm as Arm
     from reap.compare.levels.records import Fragmented as Fragmented
     from reap.compare.phrases import interval as _interval_in_words
-    from reap.drag import figures as _drag_figures
     from reap.drag.exact import launch as _drag_launch
     from reap.drag.exact import valgrind as valgrind
     from reap.drag.exact.analyse import profile as _drag_profile
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from reap.drag.exact.records import DragProcess as DragProcess
     from reap.drag.exact.reserve import without_reserve as without_reserve
     from reap.draw import html as html
-    from reap.draw import svg as svg
     from reap.experiment import statistics as statistics
     from reap.experiment.budget import MOST_ROUNDS as MOST_ROUNDS
     from reap.experiment.budget import SIMULATED as SIMULATED
@@ -121,7 +120,6 @@ if TYPE_CHECKING:
     SweepProgram = _SweepProgram
     TerminalListener = _TerminalListener
     comparison = _comparison
-    drag_figures = _drag_figures
     drag_launch = _drag_launch
     drag_profile = _drag_profile
     host_memory = _host_memory
@@ -154,6 +152,7 @@ PLACES = {
     "exactly": "reap.base.records:exactly",
     "did_you_mean": "reap.base.text:did_you_mean",
     "printable": "reap.base.text:printable",
+    "shortened": "reap.base.text:shortened",
     "units": "reap.base.units",
     "__version__": "reap:__version__",
     # Allocators.
@@ -230,7 +229,6 @@ PLACES = {
     "DragProcess": "reap.drag.exact.records:DragProcess",
     "without_reserve": "reap.drag.exact.reserve:without_reserve",
     "valgrind": "reap.drag.exact.valgrind",
-    "drag_figures": "reap.drag.figures",
     # Rounds on other machines.
     "ended_rounds": "reap.sweep.folder:ended_rounds",
     "sweep_places": "reap.sweep.places",
@@ -240,9 +238,8 @@ PLACES = {
     "sweep_worker": "reap.sweep.worker",
     # Whole answers.
     "several": "reap.run.several",
-    # Pages and drawings.
+    # Pages.
     "html": "reap.draw.html",
-    "svg": "reap.draw.svg",
     # Commands.
     "TerminalListener": "reap.commandline.experiments:Terminal",
     "option_groups": "reap.commandline.groups",

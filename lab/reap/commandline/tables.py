@@ -1,15 +1,15 @@
-"""Findings that are tables, as one HTML page that needs nothing else and runs nothing."""
+"""Findings that are tables, as one HTML page that needs nothing else."""
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import markupsafe
-
 from reap.base.files import write_safely
+from reap.base.records import Record
 from reap.base.text import command_line
 from reap.draw import html
+from reap.draw.figure import Charts, Figure
 from reap.launch.host import machine
 from reap.launch.host.rows import machine_rows
 
@@ -31,22 +31,24 @@ def write_page(
     *,
     force: bool,
     notes: Sequence[str] = (),
-    drawing: str = "",
-    drawn: str = "",
+    figure: tuple[Figure, Record] | None = None,
 ) -> None:
     """Writes a page that begins with `sentences` as its verdict. Throws ReapError.
 
-    `drawing` is an SVG of ours, in which every word is escaped, and `drawn` says what it is of.
+    `figure` is drawn below the tables, from its record.
     """
-    page = html.page(
-        "commandline/tables.html.j2",
-        title=title,
-        sentences=sentences,
-        tables=[table for table in tables if table.rows],
-        notes=notes,
-        drawing=markupsafe.Markup(drawing),  # noqa: S704
-        drawn=drawn,
-        made_by=command_line(["reap", *sys.argv[1:]]),
-        machine=machine_rows(machine.describe()),
-    )
+    words: dict[str, object] = {
+        "title": title,
+        "sentences": sentences,
+        "tables": [table for table in tables if table.rows],
+        "notes": notes,
+        "made_by": command_line(["reap", *sys.argv[1:]]),
+        "machine": machine_rows(machine.describe()),
+    }
+    name, charts = "commandline/tables.html.j2", Charts()
+    if figure is None:
+        page = html.page(name, frame="shell.html.j2", chart=None, **words)
+    else:
+        chart = charts.add(*figure)
+        page = html.charted_page(name, charts.data(), frame="charted.html.j2", chart=chart, **words)
     write_safely(path, page.encode(), force=force)

@@ -16,17 +16,13 @@ BELOW_ONE = "Ratios are to the baseline: below 1 is less (better), above 1 is mo
 
 INCONCLUSIVE = "Inconclusive: the interval contains 1, so the difference may be chance."
 
-DISTRUST = (
-    "(!) marks figures that cannot be trusted: the allocator was not in use, or the program "
-    "behaved differently."
-)
+DISTRUST = "(!) marks figures that cannot be trusted: another allocator served it, or it behaved differently."
 
 REQUESTS = "Requests per second: higher is better."
 
 _FASTER, _SLOWER, _OPEN, _SHORT = "faster", "slower", "inconclusive", "too short"
 _LITTLE, _HEAVY = "little to gain", "gains too little for the memory that it takes"
 _LESS, _MORE = "less memory", "more memory"
-_BETTER = (_FASTER, _LESS)
 
 _NAMED = 3
 """Allocators in a headline."""
@@ -55,7 +51,8 @@ def headline(comparison: Comparison) -> str:
         return "nothing could be compared"
     if _SHORT in judged.values():
         return "the program is too short to compare allocators on it"
-    better = [side.allocator for side in by_time(comparison) if judged.get(side.allocator) in _BETTER]
+    gained = {name for name, outcome in judged.items() if outcome in (_FASTER, _LESS)}
+    better = [side.allocator for side in by_time(comparison) if side.allocator in gained]
     if better:
         names = better if len(better) <= _NAMED else [better[0], f"{len(better) - 1} others"]
         return f"{listed(names)} {_does(comparison, several=len(better) > 1)} than {base}"

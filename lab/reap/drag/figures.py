@@ -1,149 +1,85 @@
-"""Bytes in use over allocation, those needed under them, and whose the difference is: as SVGs."""
+"""Figures of drag: bytes in use, those needed under them, and whose the difference is."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import msgspec
 
 from reap.base import units
-from reap.base.text import shortened
-from reap.drag.exact.records import DragLevel, DragSite
+from reap.base.text import printable, shortened
+from reap.drag.exact.records import DragLevel
 from reap.drag.sample.records import SampledProcess
-from reap.draw import svg
+from reap.draw.figure import Figure
 
-_LEFT, _WIDTH, _TOP, _HEIGHT, _ROW, _SWATCH = 70, 560, 26, 200, 16, 26
-_OPACITIES = (0.9, 0.7, 0.55)
-"""So that no meaning hangs on the colour alone."""
+_MOST = 3
+"""Sites with a colour of their own; draw/page/figures/drag.js has as many."""
 _THIN = 0.25
 """Of the peak: a difference that is less everywhere is hard to see on the scale of the whole."""
+_WIDE = 120
+"""Characters of a name: those of templates have thousands."""
 
 
-@dataclass(frozen=True)
-class _Layer:
-    """Layer of a chart, which lies on those before it."""
+def of_level(level: DragLevel, place: str = "") -> list[Figure]:
+    """Figures of a level: all bytes in use; where it is small, what is dragged on a scale of its own, too.
 
-    label: str
-    look: str
-    heights: Sequence[float]
-    """In bytes, means of each stretch."""
-
-
-def draw(title: str, level: DragLevel) -> str:
-    """Layers, from below: what was needed; what those sites dragged that drag most; what the others did.
-
-    Means in each stretch; a line has the most in use, whose top is the peak. Empty without allocations.
+    `place` is where an answer has the level; empty where the figure's data is `data_of` it. None without
+    allocations.
     """
     if not level.curve or not level.peak:
-        return ""
-    needed = _Layer(
-        f"needed: at most {units.size(level.needed_peak)}",
-        f'fill="{svg.COLOURS[0]}" fill-opacity="0.35"',
-        [point.needed for point in level.curve],
+        return []
+    whole = Figure(
+        "drag",
+        "Bytes in use, needed and dragged, over bytes allocated",
+        "Means of each stretch. What is dragged lies on what is needed. Line: the most in use.",
+        f"at most {units.size(level.peak)} in use, and {units.size(level.needed_peak)} needed",
+        wide=True,
+        option=f"all-{place}",
     )
-    most = [point.most_live for point in level.curve]
-    said = f"most in use; {units.size(level.peak)} at its peak"
-    return _chart(title, level.total.bytes, [needed, *_dragged(level)], level.peak, (said, most))
+    top = max(point.live - point.needed for point in level.curve)
+    if top <= 0 or top >= _THIN * level.peak:
+        return [whole]
+    alone = Figure(
+        "drag",
+        "Dragged alone, on a scale of its own",
+        "",
+        f"at most {units.size(top)}",
+        wide=True,
+        option=f"alone-{place}",
+    )
+    return [whole, alone]
 
 
-def draw_sampled(title: str, process: SampledProcess) -> str:
-    """Draws needed and dragged bytes, as samples have them; empty where they do not tell."""
+def of_samples(process: SampledProcess) -> list[Figure]:
+    """The figure of a process, as samples have it; none where they do not tell."""
     top = max((point.live for point in process.curve), default=0.0)
     if top <= 0:
-        return ""
-    # By chance a sample can seem to have been used for longer than it lived.
-    needed = [min(point.live, point.needed) for point in process.curve]
-    dragged = [point.live - less for point, less in zip(process.curve, needed, strict=True)]
-    layers = [
-        _Layer("needed, about", f'fill="{svg.COLOURS[0]}" fill-opacity="0.35"', needed),
-        _Layer("dragged, about", f'fill="{svg.COLOURS[1]}" fill-opacity="{_OPACITIES[0]}"', dragged),
-    ]
-    return _chart(title, process.allocated, layers, top, None)
-
-
-def draw_difference(title: str, level: DragLevel) -> str:
-    """Draws dragged bytes alone, on their own scale; empty where the drawing of all of it shows them well."""
-    layers = _dragged(level)
-    top = max((sum(each) for each in zip(*(layer.heights for layer in layers), strict=True)), default=0.0)
-    if top <= 0 or top >= _THIN * level.peak:
-        return ""
-    return _chart(title, level.total.bytes, layers, top, None)
-
-
-def _dragged(level: DragLevel) -> list[_Layer]:
-    """Layers of the sites that drag most, one each, and one of the others together."""
-    drawn: list[tuple[DragSite, list[float]]] = [
-        (site, site.dragged) for site in level.sites if site.dragged is not None
-    ][: len(_OPACITIES)]
-    layers = [
-        _Layer(
-            f"dragged: {shortened(site.function, 48)} ({units.percent(site.share)} of it)",
-            f'fill="{svg.COLOURS[number]}" fill-opacity="{_OPACITIES[number - 1]}"',
-            dragged,
+        return []
+    return [
+        Figure(
+            "drag",
+            "Bytes in use, needed and dragged, over bytes allocated",
+            "Estimated from samples: means of each stretch.",
+            f"at most about {units.size(top)} in use",
+            wide=True,
+            option="all-",
         )
-        for number, (site, dragged) in enumerate(drawn, 1)
     ]
-    # Sums of doubles: what is left may be a little below nothing.
-    whole = [point.live - point.needed for point in level.curve]
-    shares = [sum(parts) for parts in zip(*(dragged for _, dragged in drawn), strict=True)]
-    others = [
-        max(0.0, all_of - share) for all_of, share in zip(whole, shares or [0.0] * len(whole), strict=True)
-    ]
-    rest = 1 - sum(site.share for site, _ in drawn)
-    if any(others) and rest > 0.0005:
-        label = f"dragged: all others ({units.percent(rest)} of it)"
-        layers.append(_Layer(label, 'fill="currentColor" fill-opacity="0.38"', others))
-    return layers
 
 
-def _chart(
-    title: str,
-    total: int,
-    layers: Sequence[_Layer],
-    top: float,
-    line: tuple[str, Sequence[float]] | None,
-) -> str:
-    """The layers on each other, on a scale up to `top`; with a line over them that has words of its own."""
-    bottom = _TOP + _HEIGHT
-    rows = len(layers) + (line is not None)
-    allocated = f"{units.size(total)} allocated"
+def data_of(level: DragLevel) -> DragLevel:
+    """Data of the figures of a level: its curves, and the sites that drag most."""
+    sites = [site for site in level.sites if site.dragged is not None][:_MOST]
     drawn = [
-        *svg.begin(_LEFT + _WIDTH + 20, bottom + 24 + _ROW * rows + 4, title),
-        f'<path d="M{_LEFT} {_TOP}V{bottom}H{_LEFT + _WIDTH}" stroke="currentColor" fill="none"/>',
-        f'<text x="{_LEFT + _WIDTH}" y="{bottom + 14}" text-anchor="end">{svg.text(allocated)}</text>',
+        msgspec.structs.replace(
+            site,
+            function=shortened(printable(site.function), _WIDE),
+            stack=[],
+            location="",
+            module="",
+            via="",
+        )
+        for site in sites
     ]
-    for share in (0.0, 0.5, 1.0):
-        y = bottom - share * _HEIGHT
-        said = units.size(share * top)
-        drawn.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{svg.text(said)}</text>')
-    below = [0.0] * len(layers[0].heights)
-    for number, layer in enumerate(layers):
-        above = [low + high for low, high in zip(below, layer.heights, strict=True)]
-        y = bottom + 24 + _ROW * number
-        drawn += [
-            f'<path d="{_outline(above, below, top)}" {layer.look}/>',
-            f'<rect x="{_LEFT}" y="{y}" width="{_SWATCH}" height="10" {layer.look}/>',
-            f'<text x="{_LEFT + _SWATCH + 6}" y="{y + 10}">{svg.text(layer.label)}</text>',
-        ]
-        below = above
-    if line is not None:
-        y = bottom + 24 + _ROW * len(layers)
-        look = 'stroke="currentColor" stroke-width="1" fill="none"'
-        drawn += [
-            f'<path d="M{"L".join(_steps(line[1], top))}" {look}/>',
-            f'<path d="M{_LEFT} {y + 5}h{_SWATCH}" {look}/>',
-            f'<text x="{_LEFT + _SWATCH + 6}" y="{y + 10}">{svg.text(line[0])}</text>',
-        ]
-    return "\n".join([*drawn, "</svg>"]) + "\n"
+    return msgspec.structs.replace(level, sites=drawn, before_free=None)
 
 
-def _outline(above: Sequence[float], below: Sequence[float], top: float) -> str:
-    return f"M{'L'.join([*_steps(above, top), *reversed(_steps(below, top))])}Z"
-
-
-def _steps(heights: Sequence[float], top: float) -> list[str]:
-    """Each stretch as a level piece, from left to right."""
-    width = _WIDTH / len(heights)
-    bottom = _TOP + _HEIGHT
-    points = []
-    for number, height in enumerate(heights):
-        y = bottom - min(1.0, height / top) * _HEIGHT
-        points += [f"{_LEFT + number * width:.1f} {y:.1f}", f"{_LEFT + (number + 1) * width:.1f} {y:.1f}"]
-    return points
+def data_of_samples(process: SampledProcess) -> SampledProcess:
+    """Data of the figure of a process: its curves."""
+    return msgspec.structs.replace(process, program="", sites=[], notes=[])

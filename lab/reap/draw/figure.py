@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from reap.base.records import Record
+from reap.base.text import plain_json
 
 
 @dataclass(frozen=True)
@@ -34,4 +35,4 @@ class Charts:
 
     def data(self) -> bytes:
         """All of them, as the scripts read them."""
-        return msgspec.json.encode({"answers": self._answers})
+        return plain_json(msgspec.json.encode({"answers": self._answers}))

@@ -15,7 +15,9 @@ from reap.base import redact
 from reap.base.text import printable
 
 FIGURES = (
+    "drag",
     "forest",
+    "heap",
     "levels",
     "lifetimes",
     "litter",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     {"threads": click.BOOL}, "threads=no, allocated by the first thread, and not divided among all"
 )
 @click.option("--save-profile", type=outputs.FILE, help="Write the size profile, for --litter profile=FILE.")
-@click.option("--map", "map_file", type=outputs.FILE, help="Run once more and draw a map of the heap (SVG).")
+@click.option("--map", "mapped", is_flag=True, help="Run once more for a map of the heap, for --html.")
 @click.option("-a", "--allocator", default="glibc", help="A name, or NAME=/path/lib.so.")
 @click.option("--timeout", type=SECONDS, help="Time limit in seconds.")
 @outputs.json
@@ -38,7 +38,7 @@ def fragment(
     level: str,
     litter: dict[str, Any],
     save_profile: Path | None,
-    map_file: Path | None,
+    mapped: bool,
     allocator: str,
     timeout: float | None,
     json_file: Path | None,
@@ -69,7 +69,7 @@ def fragment(
     from reap.launch import program as programs
     from reap.launch.records import Launch
 
-    reporting.refuse_existing(json_file, html_file, save_profile, map_file, force=force)
+    reporting.refuse_existing(json_file, html_file, save_profile, force=force)
     chosen = catalog.parse(allocator)
     if len(chosen) != 1:
         raise ReapError("a run has one allocator", "name one with --allocator", ExitCode.USAGE)
@@ -78,7 +78,7 @@ def fragment(
     found = programs.resolve(list(command))
     programs.require_preloadable(found)
     programs.require_litterable(found)
-    with spooled_file(spool=profile_file is None or map_file is not None) as stdin:
+    with spooled_file(spool=profile_file is None or mapped) as stdin:
         launch = Launch(
             argv=found.command,
             program=found.path,
@@ -98,8 +98,8 @@ def fragment(
             write_safely(save_profile, encode(profile), force=force)
         littered = litter_of(profile, litter_level, **litter)
         result = fragmenting.fragment(found, launch, chosen[0], littered, profile)
-        if map_file is not None:
-            result = _mapped(result, launch, found.image, map_file, force=force)
+        if mapped:
+            result = _mapped(result, launch, found.image)
     if json_file is not None:
         reporting.write_plain(json_file, "fragment", result, force=force)
     if html_file is not None:
@@ -108,8 +108,6 @@ def fragment(
     reporting.say_files(json=None, html=html_file)
     if save_profile is not None:
         reporting.say_written("the size profile", save_profile)
-    if map_file is not None:
-        reporting.say_written("the map", map_file)
     known = save_profile or profile_file
     reporting.say_next(
         [
@@ -128,16 +126,10 @@ def fragment(
     return result.run.outcome.status
 
 
-def _mapped(result: FragmentRun, launch: Launch, image: str, path: Path, *, force: bool) -> FragmentRun:
-    """The result with a map of the heap, which is drawn into the file too."""
+def _mapped(result: FragmentRun, launch: Launch, image: str) -> FragmentRun:
+    """The result with a map of the heap."""
     import msgspec
 
-    from reap.base import redact
-    from reap.base.files import write_safely
     from reap.fragment import heap_map
-    from reap.fragment.picture import draw
 
-    heap = heap_map.take(launch, result.litter, image=image)
-    title = f"{Path(result.command[0]).name} at {result.litter.level.name}, under {result.allocator}"
-    write_safely(path, draw(heap, redact.shared(title)).encode(), force=force)
-    return msgspec.structs.replace(result, heap=heap)
+    return msgspec.structs.replace(result, heap=heap_map.take(launch, result.litter, image=image))

@@ -5,7 +5,7 @@ from pathlib import Path
 from reap.base import units
 from reap.base.text import command_line
 from reap.commandline.tables import Sheet, write_page
-from reap.fragment import picture, words
+from reap.fragment import words
 from reap.fragment.run import FragmentRun
 
 
@@ -24,6 +24,5 @@ def write(result: FragmentRun, path: Path, *, force: bool) -> None:
         [Sheet("Costs", ["", *(heading.capitalize() for heading in words.COSTS)], costs)],
         force=force,
         notes=result.notes,
-        drawing=picture.draw(result.heap, words.title(result)) if result.heap else "",
-        drawn="Map of the heap",
+        figure=(words.figure(result.heap), result.heap) if result.heap else None,
     )

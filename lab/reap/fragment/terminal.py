@@ -10,7 +10,7 @@ from rich.text import Text
 from reap.base import units
 from reap.base.text import printable
 from reap.draw.terminal import line, notes
-from reap.fragment import picture, words
+from reap.fragment import words
 from reap.fragment.run import FragmentRun
 
 
@@ -23,7 +23,7 @@ def render(console: Console, result: FragmentRun) -> None:
     _costs(console, result)
     line(console, words.kept(result))
     if result.heap is not None:
-        line(console, picture.index(result.heap))
+        line(console, words.index(result.heap))
     line(console, f"malloc from {printable(result.provider) or units.UNKNOWN}")
     notes(console, result.notes)
 

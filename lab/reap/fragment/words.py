@@ -2,6 +2,8 @@
 
 from reap.base import units
 from reap.base.text import printable
+from reap.draw.figure import Figure
+from reap.fragment.heap_map import PAGE, HeapMap
 from reap.fragment.run import FragmentRun
 from reap.launch.litter.account import resident_added
 from reap.launch.litter.records import Order
@@ -85,3 +87,27 @@ def costs(result: FragmentRun) -> list[tuple[str, str, str]]:
         ),
         ("resident memory", f"{units.size(gross.peak_resident)} at most, together", units.size(added)),
     ]
+
+
+def index(heap: HeapMap) -> str:
+    """Fragmentation of the heap, in a sentence."""
+    return (
+        f"{units.count(heap.program_objects)} blocks of the program lie on {units.count(heap.program_pages)} "
+        f"pages, which are {units.percent(heap.density)} full of them; all {units.count(heap.pages)} used "
+        f"pages are {units.percent(heap.fill)} full; {units.mean(heap.mean_run)} blocks in a row on average, "
+        f"{units.count(heap.longest_run)} at most"
+    )
+
+
+def figure(heap: HeapMap) -> Figure:
+    """The words of the map of a heap."""
+    pages = heap.cells[0].pages if heap.cells else 0
+    litter, own = units.size(heap.litter_bytes), units.size(heap.program_bytes)
+    return Figure(
+        "heap",
+        "Map of the heap",
+        f"Each square: {units.number(pages, 'used page')} of {PAGE} bytes, the fuller the darker. Grey: "
+        f"litter that stays ({litter}). Orange: the program's ({own}).",
+        index(heap),
+        wide=True,
+    )

@@ -47,7 +47,7 @@ def shown(browser: Any, folder: Path, text: str) -> Page:
     ("text", "links"),
     [
         (html.charted_page("rss/page.html.j2", b'{"answers": []}', **RESIDENCE), ["#remedies", "#machine"]),
-        (html.page("drag/sample/page.html.j2", **DRAG), []),
+        (html.charted_page("drag/sample/page.html.j2", b'{"answers": []}', **DRAG), []),
     ],
     ids=["rss", "drag"],
 )

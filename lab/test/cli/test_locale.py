@@ -22,7 +22,7 @@ VERBS = {
     "run": ["run", "-n", "2", "-a", GOOD, "--", BUSY],
     "wall": ["wall", "--no-try", "--", BUSY],
     "rss": ["rss", "--html", "r.html", "--", "sleep", "0.3"],
-    "fragment": ["fragment", "--map", "m.svg", "--", BUSY],
+    "fragment": ["fragment", "--map", "--", BUSY],
     "workloads": ["workloads", "list"],
 }
 

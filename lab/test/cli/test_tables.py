@@ -13,7 +13,7 @@ VERBS = {
     "allocators": (["allocators"], "glibc"),
     "doctor": (["doctor"], "preloading"),
     "workloads": (["workloads", "list"], "geometry-pass"),
-    "fragment": (["fragment", "--level", "adv0", "--map", "m.svg"], "page faults"),
+    "fragment": (["fragment", "--level", "adv0", "--map"], "page faults"),
 }
 
 
@@ -28,7 +28,7 @@ def test_a_page_with_a_verdict_and_its_command(tmp_path, verb):
     assert f">{named}<" in page
     assert f"reap {words[0]}" in page, "the command that made it"
     assert not re.search(r'(src|href)="(?!#|data:)', page)
-    assert ("<svg xmlns" in page.partition("<figure>")[2]) == (verb == "fragment")
+    assert ('data-figure="heap"' in page) == (verb == "fragment")
     again = reap(*words, "--html", "x.html", *program_of, cwd=tmp_path)
     assert again.returncode == ExitCode.INTERNAL
     assert "x.html exists already" in again.stderr
@@ -37,7 +37,7 @@ def test_a_page_with_a_verdict_and_its_command(tmp_path, verb):
 def test_hostile_words_stay_text(tmp_path):
     path = tmp_path / "x.html"
     sheet = Sheet("All", [HOSTILE], [[HOSTILE, "\x1b[31m"]])
-    write_page(path, HOSTILE, [HOSTILE], [sheet], force=False, notes=[HOSTILE], drawn=HOSTILE)
+    write_page(path, HOSTILE, [HOSTILE], [sheet], force=False, notes=[HOSTILE])
     page = path.read_text()
     assert HOSTILE not in page
     assert "\x1b" not in page

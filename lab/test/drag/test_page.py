@@ -1,6 +1,5 @@
 """Drag on its page: the curves with what is dragged by site, its tables, and names that stay text."""
 
-import re
 from types import SimpleNamespace
 
 import msgspec
@@ -23,8 +22,7 @@ from reap.draw.html import MOST_BYTES
 NONE = Tally(objects=0, bytes=0)
 changed = msgspec.structs.replace
 
-HEAD = 2
-"""Drawings in the head of a page: the mark of Reap, and that of the button for the theme."""
+DRAWN = 'data-figure="drag"'
 
 
 def site(name: str, share: float, dragged: list[float] | None = None, **changes: object) -> DragSite:
@@ -111,33 +109,24 @@ def test_the_sampled_page_begins_with_its_verdict(drag, words):
     assert sample_words.verdict([]) == ["No process of it allocated anything."]
 
 
-def heights(drawing: str) -> list[float]:
-    """Where each layer begins and ends, from the bottom up, in parts of the drawing's height."""
-    found: list[float] = []
-    for path in re.findall(r'<path d="(M[^"]+Z)"', drawing):
-        rows = [float(y) for y in re.findall(r"[\d.]+ ([\d.]+)", path)]
-        found += [(226 - max(rows)) / 200, (226 - min(rows)) / 200]
-    return found
-
-
-def test_what_is_dragged_lies_on_what_is_needed_by_site() -> None:
-    drawn = figures.draw("t", level())
-    assert heights(drawn) == pytest.approx([0.0, 0.4, 0.4, 0.7, 0.7, 0.9, 0.9, 1.0])
-    places = [drawn.index(name) for name in ("needed: ", "dragged: big", "dragged: small", "all others")]
-    assert places == sorted(places)
-    assert figures.draw_difference("t", level()) == ""  # it is seen well as it is
-
-
-def test_a_small_difference_has_a_scale_of_its_own() -> None:
+def test_a_small_difference_has_a_figure_of_its_own() -> None:
     thin = level(needed=950.0, sites=[site("big", 0.6, [30.0, 30.0]), site("rest", 0.4)])
-    assert heights(figures.draw_difference("t", thin)) == pytest.approx([0.0, 0.6, 0.6, 1.0])
-    assert figures.draw_difference("t", level(needed=1000.0, sites=[])) == ""
+    assert [each.option for each in figures.of_level(thin, "0_1")] == ["all-0_1", "alone-0_1"]
+    assert [each.option for each in figures.of_level(level())] == ["all-"]  # it is seen well as it is
+    assert len(figures.of_level(level(needed=1000.0, sites=[]))) == 1
+    assert figures.of_level(level(curve=[])) == []
+
+
+def test_data_of_a_figure_are_short() -> None:
+    """A page of eight processes has the data of each beside its tables."""
+    many = [site("f<" * 4000, 0.01, [1.0, 1.0], stack=["x" * 4000]) for _ in range(40)]
+    assert len(msgspec.json.encode(figures.data_of(level(sites=many, before_free=level())))) < 3000
 
 
 def test_the_page_has_curves_tables_and_what_was_never_accessed() -> None:
     unused = site("unused", 0.2, never=Tally(objects=3, bytes=300), saves=250)
     page = drag_page.render(profile_of(level(sites=[*level().sites, unused])))
-    assert page.count("<svg") == 1 + HEAD
+    assert page.count(DRAWN) == 1
     assert "never accessed: 3 objects, 300\u00a0B" in page
     savings = page[page.index("would lower the peak most") :]
     assert savings.index("unused") < savings.index("big")
@@ -147,7 +136,7 @@ def test_the_page_has_curves_tables_and_what_was_never_accessed() -> None:
 
 def test_objects_and_chunks_are_told_apart() -> None:
     page = drag_page.render(profile_of(level(), changed(level(), name="chunks")))
-    assert page.count("<svg") == 2 + HEAD
+    assert page.count(DRAWN) == 2
     assert "Objects: what the program allocates" in page
 
 
@@ -157,7 +146,7 @@ def test_where_accesses_may_only_free_both_figures_are_shown() -> None:
     assert "Total drag 1.000 to 2.50: 7 objects were last accessed just before being freed" in page
     assert "objects, without release" in page
     assert "without release: accesses made while freeing" in page
-    assert "dragged: big" in page  # the curves of the second
+    assert page.count(DRAWN) == 2  # the curves of the second, too
     alike = changed(released, before_free=level(needed=995.0, peak_ratio=1.005))
     same = drag_page.render(profile_of(changed(alike, peak_ratio=1.0)))
     assert "Total drag 1.000." in same

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import xml.etree.ElementTree as ET
 
 import msgspec
 import pytest
@@ -13,7 +12,7 @@ from reap.allocators import catalog
 from reap.base.errors import ReapError
 from reap.fragment import heap_map
 from reap.fragment.heap_map import PAGE, HeapCell, HeapMap
-from reap.fragment.picture import draw, index
+from reap.fragment.words import index
 from reap.launch.records import Launch
 
 # Five thousand blocks in use, and as many that come and go before them.
@@ -99,40 +98,6 @@ def test_the_index_says_how_full_pages_are_and_how_long_runs():
         assert words in said, words
     empty = a_map(cells=[], pages=0, program_pages=0, runs=0)
     assert (empty.density, empty.fill, empty.mean_run) == (0, 0, 0)
-    assert parsed(draw(empty, "x")).tag.endswith("svg")
-
-
-def parsed(svg: str) -> ET.Element:
-    return ET.fromstring(svg)  # noqa: S314 - our own
-
-
-def squares(svg: str) -> list[dict[str, str]]:
-    found = parsed(svg).findall("{http://www.w3.org/2000/svg}rect")
-    return [each.attrib for each in found if each.attrib["width"] != "100%"]
-
-
-def test_the_picture_has_every_cell_twice():
-    found = squares(draw(a_map(), "busy"))
-    area = sum(int(each["width"]) * int(each["height"]) for each in found)
-    assert area == 2 * 200 * 100
-    left = [each["fill"] for each in found if int(each["x"]) < 660]
-    right = [each["fill"] for each in found if int(each["x"]) >= 660]
-    assert len(set(left)) == 2, "litter and room"
-    assert "#c04e00" in right, "a cell that is full of the program's"
-    assert "#c04e00" not in left
-
-
-def test_what_little_there_is_can_be_seen():
-    faint = a_map(cells=[HeapCell(litter=1, program=0, pages=400), HeapCell(litter=0, program=0, pages=1)])
-    one, none = (each["fill"] for each in squares(draw(faint, "x"))[:2])
-    assert one != none
-
-
-def test_names_in_the_picture_are_text():
-    svg = draw(a_map(), "<script>\x1b&")
-    assert "<script>" not in svg
-    assert "\x1b" not in svg
-    parsed(svg)
 
 
 def test_the_command_draws_a_map_and_runs_the_program_once_more(tmp_path):
@@ -146,7 +111,6 @@ def test_the_command_draws_a_map_and_runs_the_program_once_more(tmp_path):
         "--litter",
         f"profile={profile}",
         "--map",
-        "m.svg",
         "--json",
         "m.json",
         "--",
@@ -158,8 +122,6 @@ def test_the_command_draws_a_map_and_runs_the_program_once_more(tmp_path):
     assert done.stdout == "words\n" + free, "what it says the second time is not shown"
     assert target.read_text() == "run\n" * 2
     assert "blocks in a row on average" in " ".join(done.stderr.split())
-    assert "the map: m.svg" in done.stderr
-    assert squares((tmp_path / "m.svg").read_text())
     heap = msgspec.convert(json.loads((tmp_path / "m.json").read_text())["heap"], HeapMap)
     assert heap.litter_bytes > 1_000_000
     again = reap(*words, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""Drag as one HTML page that needs nothing else and runs nothing."""
+"""Drag as one HTML page that needs nothing else."""
 
 import shlex
 
@@ -6,6 +6,7 @@ from reap.base.text import shortened
 from reap.drag.exact import view
 from reap.drag.exact.records import DragProfile
 from reap.draw import html
+from reap.draw.figure import Charts
 
 _LONGEST = 4000
 """Characters of a command: an argument can be a whole program."""
@@ -14,4 +15,6 @@ _LONGEST = 4000
 def render(profile: DragProfile) -> str:
     """The page: for each process its table, its curves and its sites."""
     command = shortened(shlex.join(profile.command), _LONGEST)
-    return html.page("drag/exact/page.html.j2", command=command, drag=view.view(profile))
+    charts = Charts()
+    shown = view.view(profile, charts)
+    return html.charted_page("drag/exact/page.html.j2", charts.data(), command=command, drag=shown)

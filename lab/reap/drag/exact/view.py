@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import markupsafe
-
 from reap.base.text import printable, shortened
 from reap.drag import figures
 from reap.drag.exact.records import DragLevel, DragProcess, DragProfile, DragSite
@@ -17,6 +15,7 @@ from reap.drag.exact.words import (
     tally_words,
     unused_rows,
 )
+from reap.draw.figure import Charts
 
 _MOST_PROCESSES = 8
 _MOST_ROWS = 24
@@ -48,7 +47,8 @@ class LevelView:
 
     name: str
     words: str
-    drawings: list[markupsafe.Markup]
+    drawings: list[dict[str, object]]
+    """Its figures; on a page of its own each with the section whose data it is drawn from."""
     sites: list[SiteRow]
     savings: list[list[str]]
     unused: list[tuple[str, str]]
@@ -77,14 +77,17 @@ class DragView:
     notes: list[str] = field(default_factory=list)
 
 
-def view(profile: DragProfile) -> DragView:
-    """View of a profile: in full the processes that allocated most, in the overview many."""
+def view(profile: DragProfile, charts: Charts | None = None) -> DragView:
+    """View of a profile: in full the processes that allocated most, in the overview many.
+
+    Data of its figures are added to `charts`; without them the page has the answer that the profile is of.
+    """
     held = profile.processes
     rows = [[process_title(each), *peak_rows(each.levels)[0][1:]] for each in held[:_MOST_ROWS]]
     return DragView(
         engine=_ENGINES[profile.engine],
         processes=[
-            _process(each, _LATER if number else _FIRST)
+            _process(each, _LATER if number else _FIRST, charts, number)
             for number, each in enumerate(held[:_MOST_PROCESSES])
             if any(level.curve for level in each.levels)
         ],
@@ -94,26 +97,34 @@ def view(profile: DragProfile) -> DragView:
     )
 
 
-def _process(process: DragProcess, most: int) -> ProcessView:
+def _process(process: DragProcess, most: int, charts: Charts | None, number: int) -> ProcessView:
     return ProcessView(
         title=process_title(process),
         headline=headline(process.levels[0]),
         peaks=peak_rows(process.levels),
-        levels=[_level(level, words, most) for level, words in drawn(process.levels)],
+        levels=[
+            _level(level, words, most, charts, f"{number}_{_place(level, process.levels)}")
+            for level, words in drawn(process.levels)
+        ],
         notes=[printable(note) for note in process.notes],
     )
 
 
-def _level(level: DragLevel, words: str, most: int) -> LevelView:
-    drawings = [
-        figures.draw("Bytes in use, needed and dragged, over bytes allocated", level),
-        figures.draw_difference("Dragged alone, on a scale of its own", level),
-    ]
+def _place(level: DragLevel, levels: list[DragLevel]) -> str:
+    """Where a level is found: its number, or that of the one of which it leaves out the last accesses."""
+    number = next(at for at, each in enumerate(levels) if level is each or level is each.before_free)
+    return f"{number}" if level is levels[number] else f"{number}_early"
+
+
+def _level(level: DragLevel, words: str, most: int, charts: Charts | None, place: str) -> LevelView:
+    if charts is None:
+        drawings: list[dict[str, object]] = [{"figure": figure} for figure in figures.of_level(level, place)]
+    else:
+        drawings = [charts.add(figure, figures.data_of(level)) for figure in figures.of_level(level)]
     return LevelView(
         name=level.name,
         words=words,
-        # Our own drawings, which escape what they show.
-        drawings=[markupsafe.Markup(each) for each in drawings if each],  # noqa: S704
+        drawings=drawings,
         sites=[_site(site, cells) for site, cells in site_rows(level, most, _WIDE)],
         savings=savings_rows(level, most, _WIDE),
         unused=unused_rows(level, _WIDE),

@@ -1,15 +1,14 @@
-"""Renders sampled drag as one HTML page that needs nothing else and runs nothing."""
+"""Renders sampled drag as one HTML page that needs nothing else."""
 
 import shlex
 from dataclasses import dataclass
-
-import markupsafe
 
 from reap.base.text import printable, shortened
 from reap.drag import figures
 from reap.drag.sample.records import SampledDrag, SampledProcess
 from reap.drag.sample.words import process_notes, process_row, site_rows, verdict
 from reap.draw import html
+from reap.draw.figure import Charts
 
 _LONGEST = 4000
 """Characters of a command: an argument can be a whole program."""
@@ -35,7 +34,7 @@ class ProcessView:
     """One process, and where its objects come from."""
 
     title: str
-    drawing: markupsafe.Markup
+    drawings: list[dict[str, object]]
     sites: list[SiteRow]
     notes: list[str]
 
@@ -43,24 +42,26 @@ class ProcessView:
 def render(sampled: SampledDrag) -> str:
     """The page: a row for each process with its interval, and its sites."""
     held = sampled.processes
-    return html.page(
+    charts = Charts()
+    shown = [_process(each, charts) for each in held[:_MOST_PROCESSES] if each.sites or process_notes(each)]
+    return html.charted_page(
         "drag/sample/page.html.j2",
+        charts.data(),
         command=shortened(shlex.join(sampled.command), _LONGEST),
         verdict=verdict(held),
         rows=[process_row(each) for each in held[:_MOST_ROWS]],
         left_out=max(0, len(held) - _MOST_ROWS),
         notes=[printable(note) for note in sampled.notes],
-        processes=[_process(each) for each in held[:_MOST_PROCESSES] if each.sites or process_notes(each)],
+        processes=shown,
     )
 
 
-def _process(process: SampledProcess) -> ProcessView:
+def _process(process: SampledProcess, charts: Charts) -> ProcessView:
     return ProcessView(
         title=process_row(process)[0],
-        # Our own drawing, which escapes what it shows.
-        drawing=markupsafe.Markup(  # noqa: S704
-            figures.draw_sampled("Bytes in use, needed and dragged, over bytes allocated", process)
-        ),
+        drawings=[
+            charts.add(figure, figures.data_of_samples(process)) for figure in figures.of_samples(process)
+        ],
         sites=[
             SiteRow(cells=cells, stack=[printable(shortened(frame, _LONG)) for frame in site.stack])
             for site, cells in site_rows(process, _MOST_SITES, _WIDE)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reap.api import Estimate, svg, units
+from reap.api import Estimate, units
+from reap_studies.study.drawing import svg
 
 _ROW, _GAP, _LEFT, _WIDTH, _RIGHT, _TOP = 16, 8, 190, 430, 150, 26
 _LETTER = 6.0

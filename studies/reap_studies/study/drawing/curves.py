@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reap.api import svg, units
+from reap.api import units
+from reap_studies.study.drawing import svg
 
 _LEFT, _WIDTH, _TOP, _HEIGHT, _ROW, _SWATCH = 70, 560, 26, 150, 16, 26
 _DASHES = ("2 3", "", "7 3", "10 3 2 3")

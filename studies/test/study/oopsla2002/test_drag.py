@@ -1,7 +1,10 @@
 """OOPSLA 2002, Table 4 and Figure 7: drag is taken once, judged, and shown with what was published."""
 
+import re
+
 import msgspec
 import pytest
+from lab.test.drag.test_page import level
 from samples import HOSTILE, machine
 from studies.test.study.copies import copies
 
@@ -11,6 +14,7 @@ from reap.drag.exact.reserve import without_reserve
 from reap.launch.tools import valgrind
 from reap_studies.study import figures, measuring
 from reap_studies.study import page as reporter
+from reap_studies.study.drawing import areas
 from reap_studies.study.judging.exclusions import Evidence
 from reap_studies.study.oopsla2002.drag import run as dragging
 from reap_studies.study.oopsla2002.drag.judge import average_drag, judge
@@ -305,3 +309,19 @@ def test_what_was_seen_of_objects_is_not_lost_with_the_chunks(tmp_path, monkeypa
     assert taken.objects is not None
     assert taken.chunks is None
     assert taken.notes[0] == "chunks: there is <no> program"
+
+
+def heights(drawing):
+    """Where each layer begins and ends, from the bottom up, in parts of the drawing's height."""
+    found = []
+    for path in re.findall(r'<path d="(M[^"]+Z)"', drawing):
+        rows = [float(y) for y in re.findall(r"[\d.]+ ([\d.]+)", path)]
+        found += [(226 - max(rows)) / 200, (226 - min(rows)) / 200]
+    return found
+
+
+def test_what_is_dragged_lies_on_what_is_needed_by_site():
+    drawn = areas.draw("t", level())
+    assert heights(drawn) == pytest.approx([0.0, 0.4, 0.4, 0.7, 0.7, 0.9, 0.9, 1.0])
+    places = [drawn.index(name) for name in ("needed: ", "dragged: big", "dragged: small", "all others")]
+    assert places == sorted(places)

@@ -3,7 +3,7 @@
 import markupsafe
 
 from reap.api import DragLevel, exactly, units
-from reap.api import drag_figures as drag_svg
+from reap_studies.study.drawing import areas
 from reap_studies.study.drawing.bars import Bar
 from reap_studies.study.oopsla2002.drag.judge import average_drag, most_drag
 from reap_studies.study.oopsla2002.drag.records import Dragged, Group
@@ -166,5 +166,5 @@ def _curves(study: Study) -> list[tuple[Drag, Dragged]]:
 
 
 def _curve(each: Drag, level: DragLevel) -> markupsafe.Markup:
-    text = drag_svg.draw(f"{each.card.name}: total drag {units.ratio(level.drag)}", level)
+    text = areas.draw(f"{each.card.name}: total drag {units.ratio(level.drag)}", level)
     return markupsafe.Markup(text)  # noqa: S704 - ours, and every word in it is escaped

@@ -2,7 +2,7 @@
 
 import html
 
-from reap.base.text import printable
+from reap.api import printable
 
 COLOURS = ("#777d88", "#0068ac", "#c04e00", "#7a4fa3")
 """Grey, blue, orange, violet: the page's."""

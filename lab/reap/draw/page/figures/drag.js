@@ -1,0 +1,90 @@
+// Bytes in use over bytes allocated: what was needed, and on it what each site held after its last use.
+(() => {
+  const { stacked, tip, binaryScale } = figures;
+  const MOST = 3;
+
+  // A level of an exact run, or a process of a sampled one: by its place in an answer, or as it is on a page of
+  // its own. `early` is the level without what is accessed only to be freed.
+  const chosen = (answer, place) => {
+    if (!place) return answer;
+    const [process, level, early] = place.split("_");
+    const held = answer.drag.processes[Number(process)].levels[Number(level)];
+    return early ? held.before_free : held;
+  };
+
+  const layersOf = (level, colours) => {
+    const { curve, sites } = level;
+    // By chance a sample can seem to have been used for longer than it lived.
+    const needed = curve.map((point) => Math.min(point.live, point.needed));
+    const shown = sites.filter((site) => site.dragged).slice(0, MOST);
+    const by = [colours.orange, colours.violet, "#cc79a7"];
+    const layers = shown.map((site, index) => ({
+      name: `${site.function} (${format.percent(site.share)} of all drag)`,
+      bytes: site.dragged,
+      colour: by[index],
+    }));
+    const others = curve.map((point, at) =>
+      Math.max(0, point.live - needed[at] - shown.reduce((sum, site) => sum + site.dragged[at], 0)),
+    );
+    // Sums of doubles: what is left may be next to nothing.
+    const rest = 1 - shown.reduce((sum, site) => sum + site.share, 0);
+    if (shown.length === 0) layers.push({ name: "dragged", bytes: others, colour: colours.orange });
+    else if (rest > 0.0005)
+      layers.push({
+        name: `all others (${format.percent(rest)} of all drag)`,
+        bytes: others,
+        colour: colours.grey,
+      });
+    return { needed: { name: "needed", bytes: needed, colour: colours.blue }, layers };
+  };
+
+  const drag = (answer, option, colours) => {
+    const [what, place] = option.split("-");
+    const level = chosen(answer, place);
+    const { needed, layers } = layersOf(level, colours);
+    const shown = what === "alone" ? layers : [needed, ...layers];
+    const allocated = level.total?.bytes ?? level.allocated;
+    const width = allocated / level.curve.length;
+    const points = ({ bytes }) => bytes.map((size, at) => ({ seconds: (at + 0.5) * width, bytes: size }));
+    const sums = level.curve.map((_, at) => shown.reduce((sum, layer) => sum + layer.bytes[at], 0));
+    const known = what !== "alone" && level.curve[0].most_live !== undefined;
+    const most = known ? level.curve.map((point) => point.most_live) : null;
+    const topmost = [...shown].reverse();
+    const { height, option: made } = stacked(
+      colours,
+      shown.map((layer) => [layer.name, points(layer), layer.colour]),
+      topmost.map((layer) => layer.name),
+      Math.max(...(most ?? sums)),
+      allocated,
+    );
+    for (const each of made.series) each.step = "middle";
+    made.xAxis.axisLabel = { ...made.xAxis.axisLabel, formatter: format.tick(format.bytes) };
+    const { interval } = binaryScale(allocated);
+    Object.assign(made.xAxis, { interval, name: "allocated", nameLocation: "middle", nameGap: 28 });
+    made.grid.bottom = 30;
+    made.tooltip.formatter = ([{ dataIndex: at }]) =>
+      tip(`after ${format.bytes((at + 0.5) * width)}`, [
+        ...(most ? [["most in use", format.bytes(most[at])]] : []),
+        ...topmost.map((layer) => [layer.name, format.bytes(layer.bytes[at]), layer.colour]),
+      ]);
+    if (most)
+      made.series.push({
+        name: "most in use",
+        type: "line",
+        step: "middle",
+        showSymbol: false,
+        silent: true,
+        lineStyle: { color: colours.ink, width: 1 },
+        itemStyle: { color: colours.ink },
+        data: most.map((size, at) => [(at + 0.5) * width, size]),
+      });
+    return {
+      height,
+      option: made,
+      columns: ["layer", "bytes allocated", "bytes"],
+      rows: shown.flatMap((layer) => points(layer).map((point) => [layer.name, point.seconds, point.bytes])),
+    };
+  };
+
+  Object.assign(figures.kinds, { drag });
+})();
