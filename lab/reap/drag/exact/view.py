@@ -111,7 +111,7 @@ def _process(process: DragProcess, most: int, charts: Charts | None, number: int
 
 
 def _place(level: DragLevel, levels: list[DragLevel]) -> str:
-    """Where a level is found: its number, or that of the one of which it leaves out the last accesses."""
+    """Place of a level: its number, or that of the one of which it leaves out the last accesses."""
     number = next(at for at, each in enumerate(levels) if level is each or level is each.before_free)
     return f"{number}" if level is levels[number] else f"{number}_early"
 
