@@ -26,16 +26,9 @@
 #include "program/attached.h"
 #include "program/private_view.h"
 #include "program/supervisor.h"
+#include "standard_streams.h"
 
 namespace {
-
-/// Opens closed standard streams, so that none of our files gets their numbers; the program finds them
-/// closed.
-void fill_standard_streams() {
-    int descriptor = 0;
-    while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (descriptor > STDERR_FILENO) close(descriptor);
-}
 
 /// A process that ignores SIGCHLD cannot wait for its children: the launcher resets it, the program inherits
 /// it.

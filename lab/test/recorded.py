@@ -11,7 +11,7 @@ from reap import native
 from reap.drag.exact import recompiled
 from reap.launch import native_files, spawn
 from reap.launch.records import Launch, Outcome
-from reap.recording import clock, read, record
+from reap.recording import read, record
 from reap.recording.analyse.profile import CALLS, profile
 from reap.recording.records import Profile
 
@@ -96,7 +96,7 @@ def recorded_as(
     """The same into a trace made by hand: another sampler than the machine would choose, a fixed period."""
     path = folder / "by-hand.reap"
     path.unlink(missing_ok=True)
-    native.create_trace(str(path), depth, clock.choose(), sampler, period_us, period_bytes)
+    native.create_trace(str(path), depth, native.choose_clock(), sampler, period_us, period_bytes)
     launch = Launch(
         argv=list(argv),
         program=argv[0],

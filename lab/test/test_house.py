@@ -35,6 +35,7 @@ NATIVE = {
     "preload": {"format", "glibc", "marks", "older"},
     "drag": {"format", "marks", "older", "preload"},  # two of its engines are preloads
     "native": {"format", "glibc"},
+    "kit": {"format", "native", "spawn"},  # writes what the launcher and native write together
 }
 
 

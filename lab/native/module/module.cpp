@@ -19,10 +19,12 @@
 #include "module/growing.h"
 #include "module/names.h"
 #include "module/recording.h"
+#include "module/text.h"
 #include "module/watched.h"
 #include "names/perf_maps.h"
 #include "outside/outside.h"
 #include "totals/heap_map.h"
+#include "trace/process.h"
 #include "trace/writer.h"
 
 namespace nb = nanobind;
@@ -85,6 +87,9 @@ NB_MODULE(native, m) {
     m.attr("SAMPLER_NONE") = static_cast<int>(REAP_SAMPLER_NONE);
     m.attr("SAMPLER_PERF") = static_cast<int>(REAP_SAMPLER_PERF);
     m.attr("SAMPLER_TIMER") = static_cast<int>(REAP_SAMPLER_TIMER);
+    m.attr("PERF_PERIOD_US") = kPerfPeriodUs;
+    m.attr("TIMER_PERIOD_US") = kTimerPeriodUs;
+    m.attr("EXACT_EVENTS") = kExactEvents;
     m.attr("STOP_NO_SPACE") = static_cast<int>(REAP_STOP_NO_SPACE);
     m.attr("STOP_OPEN") = static_cast<int>(REAP_STOP_OPEN);
     m.attr("STOP_MAP") = static_cast<int>(REAP_STOP_MAP);
@@ -148,8 +153,15 @@ NB_MODULE(native, m) {
         "gate_of", [](const std::string &path) { return BlockFile(path).header().part.gate; }, "path"_a,
         "Whether the part of the run that a trace is of has begun and ended, as GATE_. Raises OSError and "
         "BadTrace.");
+    m.def("choose_clock", &choose_clock,
+          "TSC where the kernel trusts the counter (8 ns a stamp), else MONOTONIC_NS (20 ns).");
     m.def("clock_cost", &clock_cost, "clock"_a,
           "Nanoseconds between two readings of the clock one after another: what looking adds to a latency.");
+    m.def(
+        "started_with", [](const std::string &variable) { return texts(started_with(variable)); },
+        "variable"_a,
+        "Processes that were started with this variable, NAME=VALUE, each as `name (pid N)`; those of other "
+        "users for root alone. Reads one file of each process of the machine.");
     m.def("finish_trace", &finish_trace, "path"_a, "running"_a = false,
           "Seal the blocks of ended processes; returns how many blocks of running ones stay open. `running`: "
           "some process runs that has none yet.");

@@ -41,13 +41,21 @@ void bind_names(nb::module_ &m) {
     m.def(
         "keep_names",
         [](const std::string &path, const std::string &recorder, const Folders &folders,
-           const HeldFiles &held, bool again) { return keep_names(path, {recorder, folders, held, again}); },
-        "path"_a, "recorder"_a, "folders"_a = Folders(), "held"_a = HeldFiles(), "again"_a = false,
-        nb::call_guard<nb::gil_scoped_release>(),
+           const HeldFiles &held, const std::string &held_folder, bool again) {
+            KeepOptions options{recorder, folders, held, again};
+            if (!held_folder.empty()) {
+                const HeldFiles more = held_in(held_folder);
+                options.held.insert(options.held.begin(), more.begin(), more.end());
+            }
+            return keep_names(path, options);
+        },
+        "path"_a, "recorder"_a, "folders"_a = Folders(), "held"_a = HeldFiles(), "held_folder"_a = "",
+        "again"_a = false, nb::call_guard<nb::gil_scoped_release>(),
         "Look up the functions and lines of all stacks of a trace and keep them in it, those that are "
         "certain; "
-        "`held` are (path of a module, a file that was there); with `again` also those that it has. A trace "
-        "that is not complete stays as it is. Raises OSError and "
+        "`held` are (path of a module, a file that was there), and the launcher put more into `held_folder`; "
+        "with `again` also those that it has. A trace that is not complete stays as it is. Raises OSError "
+        "and "
         "BadTrace.");
 }
 

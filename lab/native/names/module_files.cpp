@@ -1,7 +1,12 @@
 #include "names/module_files.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
 #include <sys/stat.h>
+#include <system_error>
 #include <utility>
 
 namespace reap::native {
@@ -17,6 +22,21 @@ uint64_t nanoseconds(const timespec &time) {
 }
 
 } // namespace
+
+HeldFiles held_in(const std::string &folder) {
+    constexpr std::string_view kSuffix = ".name";
+    HeldFiles held;
+    std::error_code failed;
+    for (const auto &entry : std::filesystem::directory_iterator(folder, failed)) {
+        const std::string path = entry.path().string();
+        if (!path.ends_with(kSuffix)) continue;
+        std::ifstream file(path);
+        held.emplace_back(std::string(std::istreambuf_iterator<char>(file), {}),
+                          path.substr(0, path.size() - kSuffix.size()));
+    }
+    std::sort(held.begin(), held.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
+    return held;
+}
 
 std::string hexadecimal(const std::string &bytes) {
     constexpr char digits[] = "0123456789abcdef";

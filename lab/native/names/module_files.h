@@ -34,6 +34,9 @@ struct Folders {
 // be opened). Of one path there may be several.
 using HeldFiles = std::vector<std::pair<std::string, std::string>>;
 
+// The files that the launcher put into a folder (--held-files): each with NUMBER.name, which has its path.
+HeldFiles held_in(const std::string &folder);
+
 std::string hexadecimal(const std::string &bytes);
 
 class ModuleFiles {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace reap::native {
 
@@ -20,5 +22,9 @@ std::optional<ProcessStat> stat_of(uint32_t pid);
 // was used again has another start time, where the process could learn its own: the child of a fork takes it
 // from its parent, and may have one less.
 bool is_running(uint32_t pid, uint64_t start);
+
+// Processes that were started with this variable, NAME=VALUE, in order of their numbers, each as `name (pid
+// N)`. Those of other users are not seen, unless root looks. Cost: one file of each process of the machine.
+std::vector<std::string> started_with(const std::string &variable);
 
 } // namespace reap::native

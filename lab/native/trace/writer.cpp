@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <ctime>
 #include <fcntl.h>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 #include <sys/resource.h>
@@ -106,6 +107,24 @@ void punch_unused(int file, const BlockFile &blocks) {
 }
 
 } // namespace
+
+uint32_t choose_clock() {
+    // The time stamp counter itself: the kernel has checked that it never stops and is the same on all
+    // processors.
+    constexpr std::array kSynchronous = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"};
+    std::string source;
+    std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
+    if (std::find(kSynchronous.begin(), kSynchronous.end(), source) == kSynchronous.end())
+        return REAP_CLOCK_MONOTONIC_NS;
+    std::ifstream processors("/proc/cpuinfo");
+    std::string line;
+    while (std::getline(processors, line) && !line.starts_with("flags")) {
+    }
+    line += ' ';
+    const bool trusted =
+        line.find(" constant_tsc ") != std::string::npos && line.find(" nonstop_tsc ") != std::string::npos;
+    return trusted ? REAP_CLOCK_TSC : REAP_CLOCK_MONOTONIC_NS;
+}
 
 double clock_cost(uint32_t clock) {
     // As the recorder reads it: waiting for what comes before.

@@ -10,6 +10,11 @@
 
 namespace reap::native {
 
+// How reap record, and the kit as well, choose them.
+inline constexpr uint32_t kPerfPeriodUs = 1000;
+inline constexpr uint32_t kTimerPeriodUs = 4000; // the kernel's own tick is no finer
+inline constexpr uint64_t kExactEvents = 2'000'000;
+
 struct TraceOptions {
     uint32_t depth = REAP_DEPTH_TRIAGE;
     uint32_t clock = REAP_CLOCK_MONOTONIC_NS;
@@ -46,6 +51,9 @@ void set_part(const std::string &path, const PartOptions &options);
 // still run stay open; how many there were is returned. `running`: a process runs that has none yet. Throws
 // std::system_error, or BadTrace when it is no trace.
 uint64_t finish_trace(const std::string &path, bool running = false);
+
+// REAP_CLOCK_TSC where the kernel trusts the counter (8 ns a stamp), else REAP_CLOCK_MONOTONIC_NS (20 ns).
+uint32_t choose_clock();
 
 // Ticks of `clock` now.
 uint64_t ticks_now(uint32_t clock);

@@ -34,8 +34,8 @@ from reap.launch.process.records import Moment
 from reap.launch.program import Program
 from reap.launch.records import Launch, Outcome
 from reap.launch.tools import syscalls
-from reap.recording import clock, watch
 from reap.recording import read as traces
+from reap.recording import watch
 from reap.recording.analyse.growth import growth
 from reap.recording.analyse.profile import profile as analyse
 from reap.recording.record import told
@@ -257,7 +257,7 @@ def _with_counted(wall: Wall, counting: _Counting) -> Wall:
         wall,
         growth=growth(counting.profile),
         counted=counted(counting.profile, totals, cpu_seconds=counting.outcome.cpu_ns * 1e-9),
-        latency=facts.latency(counting.profile, native.clock_cost(clock.choose())),
+        latency=facts.latency(counting.profile, native.clock_cost(native.choose_clock())),
     )
 
 

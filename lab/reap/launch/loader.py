@@ -56,7 +56,7 @@ def obstacle(image: Path, interpreter: str) -> tuple[str, str] | None:
     if not library.exists() or str(library) in Path("/proc/self/maps").read_text():
         return None
     release = libc.release(library)
-    needed = max(map(_needed, native_files.preloads()), default=0)
+    needed = max(map(needed_release, native_files.preloads()), default=0)
     if release is None or needed <= release:
         return None
     return (
@@ -65,7 +65,7 @@ def obstacle(image: Path, interpreter: str) -> tuple[str, str] | None:
     )
 
 
-def _needed(preload: Path) -> int:
+def needed_release(preload: Path) -> int:
     """Minor version of the newest glibc 2 that a preload needs; 0 if it needs none."""
     names = elf.opened(preload).needed_versions()
     found = (re.match(r"GLIBC_2\.(\d+)", name) for name in names)

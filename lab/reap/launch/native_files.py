@@ -28,6 +28,11 @@ def preloads() -> list[Path]:
     return sorted((Path(str(resources.files("reap"))) / "lib").glob("libreap-*.so"))
 
 
+def kit() -> list[Path]:
+    """Programs and the preload that record without Python. Throws ReapError if one is missing."""
+    return [_find("bin/reap-record", executable=True), spawner(), preload("record")]
+
+
 def assembler() -> Path:
     """Assembler that `reap-drag-cc` has compilers call; the folder is for `-B`."""
     return _find("lib/drag-cc/as", executable=True)

@@ -94,6 +94,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Show what is recorded each second: a view in a terminal, else lines on standard error.",
 )
+@click.option(
+    "--kit",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Make a folder that records on machines without Reap and Python, instead of running CMD.",
+)
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 @click.pass_context
@@ -116,6 +122,7 @@ def record(
     max_cpu: float | None,
     labels: tuple[tuple[str, str], ...],
     live: bool,
+    kit: Path | None,
     force: bool,
 ) -> int:
     """Record every allocation of a program into a file.
@@ -145,12 +152,16 @@ def record(
     CMD's output is kept, and printed unchanged after it. q closes the view; Ctrl-C interrupts CMD. With --pid
     either ends watching, and live bytes are not known.
 
+    --kit makes a folder to copy: FOLDER/reap-record records there as reap record does, with names, and its
+    file is read here. It needs x86-64 and glibc 2.17 or later, and neither Reap nor Python.
+
     \b
         reap record -o perl.reap -- perl script.pl
         reap record -o steady.reap --start-at phase:steady -- ./server
         reap record -o redis.reap --pid $(pidof -s redis-server) --seconds 30
         reap record -o static.reap --via uprobe -- ./static-server
         reap record --live -- perl script.pl
+        reap record --kit kit
         reap show perl.reap
     """  # noqa: D301 - click wants the character itself
     from reap.base import redact
@@ -178,6 +189,16 @@ def record(
     }
     if live or pid is not None or via == "uprobe":
         from reap.record import steps  # not for other recordings: it takes as long to load as they begin
+    if kit is not None:
+        others = {each.name or "" for each in context.command.params} - {"command", "kit", "force"}
+        unused = ["CMD"] if command else sorted(written(context, others))
+        if unused:
+            raise ReapError(
+                f"{unused[0]} must not be used with --kit", "give it to FOLDER/reap-record", ExitCode.USAGE
+            )
+        from reap.record import kit as kits
+
+        return kits.step(kit, force=force)
     if pid is not None:
         unused = ["CMD"] if command else sorted(written(context, (*_OF_A_COMMAND, *_OF_A_PRELOAD, "via")))
         if unused:

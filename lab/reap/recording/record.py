@@ -16,22 +16,13 @@ from reap.base.errors import ReapError
 from reap.base.files import native_name
 from reap.launch import native_files, spawn
 from reap.launch.host import sampling
-from reap.launch.process.running import with_variable
 from reap.launch.records import Launch, Outcome
-from reap.recording import beside, clock, mapped
+from reap.recording import beside, mapped
 from reap.recording.part import Limits, unreached_at
 
 Depth = Literal["triage", "full"]
 DEPTHS: tuple[Depth, ...] = ("triage", "full")
 
-_PERIOD_US = 1000
-"""Between two samples of the instruction pointer, in CPU time of a thread."""
-_TIMER_PERIOD_US = 4000
-"""The same by timer: the kernel's own tick is no finer."""
-
-
-_EXACT_EVENTS = 2_000_000
-"""A program with about so many is recorded exactly in triage, if that takes little time."""
 _FEWEST_BLOCKS = 16
 """Of a recording of which the newest part is kept."""
 
@@ -96,12 +87,12 @@ def record(
         native.create_trace(
             trace,
             native.FULL if depth == "full" else native.TRIAGE,
-            clock.choose(),
+            native.choose_clock(),
             who,
             period,
             native_only=not python,
             max_blocks=blocks(max_bytes),
-            exact_events=_EXACT_EVENTS if exactly else 0,
+            exact_events=native.EXACT_EVENTS if exactly else 0,
             labels=list(labels),
         )
     except OSError as error:
@@ -130,14 +121,15 @@ def record(
                 outcome = start(watched.launch)
         except BaseException:
             with contextlib.suppress(ReapError):
-                finish(path, names=names, held=_held_in(Path(folder)))
+                finish(path, names=names, folder=folder)
             raise
         # One that is captured leaves none: the launcher ends them.
-        running = [] if launch.capture else with_variable(native.SOCKET_ENV, socket)
+        running = [] if launch.capture else native.started_with(f"{native.SOCKET_ENV}={socket}")
         outcome = replace(outcome, still_running=running, linked=watched.note())
         try:
-            held = [*_held_in(Path(folder)), *watched.held]
-            left, nameless = finish(path, running=bool(running), names=names, held=held)
+            left, nameless = finish(
+                path, running=bool(running), names=names, held=watched.held, folder=folder
+            )
             outcome = replace(outcome, nameless=nameless)
         except ReapError as error:
             raise LostError(error, outcome) from error
@@ -167,13 +159,6 @@ def told(outcome: Outcome, path: Path | None = None) -> list[str]:
     if path and mapped.must_be_copied(path):
         said.append("the recording was made in another folder and copied: files in its own cannot be mapped")
     return said
-
-
-def _held_in(folder: Path) -> list[tuple[str, str]]:
-    """The files of modules that were deleted or replaced, which the launcher put into a folder."""
-    return [
-        (os.fsdecode(name.read_bytes()), str(name.with_suffix(""))) for name in sorted(folder.glob("*.name"))
-    ]
 
 
 def _limit(path: Path, limits: Limits) -> None:
@@ -208,11 +193,20 @@ def blocks(max_bytes: int) -> int:
 
 def sampler(*, by_timer: bool) -> tuple[int, int]:
     """Sampler of instruction pointers, as a trace's header calls it, and its period in microseconds."""
-    return (native.SAMPLER_TIMER, _TIMER_PERIOD_US) if by_timer else (native.SAMPLER_PERF, _PERIOD_US)
+    return (
+        (native.SAMPLER_TIMER, native.TIMER_PERIOD_US)
+        if by_timer
+        else (native.SAMPLER_PERF, native.PERF_PERIOD_US)
+    )
 
 
 def finish(
-    path: Path, *, running: bool = False, names: bool = True, held: Sequence[tuple[str, str]] = ()
+    path: Path,
+    *,
+    running: bool = False,
+    names: bool = True,
+    held: Sequence[tuple[str, str]] = (),
+    folder: str = "",
 ) -> tuple[int, str]:
     """Seals what the ended processes left.
 
@@ -221,14 +215,14 @@ def finish(
 
     Where none does, nothing more can come. Then the names of what its stacks have are kept with it, so that
     it needs no other file to be read: of code that was compiled at run time, and with `names` of functions
-    and lines. `held` are files of modules that may be gone, as (path of the module, where it can be opened).
-    Where names cannot be kept, they are looked up when the recording is read. With `running` some
-    process is known to run that may not have begun to record.
+    and lines. `held` are files of modules that may be gone, as (path of the module, where it can be opened);
+    the launcher put more of them into `folder`. Where names cannot be kept, they are looked up when the
+    recording is read. With `running` some process is known to run that may not have begun to record.
     """
     try:
         left = native.finish_trace(native_name(path), running)
         native.keep_perf_maps(native_name(path))
-        return left, _keep_names(path, held) if names else ""
+        return left, _keep_names(path, held, folder) if names else ""
     except OSError as error:
         raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error
     except native.BadTraceError as error:
@@ -237,9 +231,10 @@ def finish(
         ) from error
 
 
-def _keep_names(path: Path, held: Sequence[tuple[str, str]]) -> str:
+def _keep_names(path: Path, held: Sequence[tuple[str, str]], folder: str) -> str:
+    recorder = native_files.preload("record").name
     try:
-        native.keep_names(native_name(path), native_files.preload("record").name, held=list(held))
+        native.keep_names(native_name(path), recorder, held=list(held), held_folder=folder)
     except OSError as error:
         return error.strerror or str(error)
     return ""

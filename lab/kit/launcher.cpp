@@ -1,0 +1,153 @@
+#include "launcher.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "files/file.h"
+#include "refusal.h"
+
+namespace reap::kit {
+namespace {
+
+using native::Descriptor;
+
+// As in lab/reap/launch/spawn.py. What we were started to ignore the program ignores, too.
+constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
+// What a terminal stops a job with: the launcher stops us when the program has stopped.
+constexpr std::array kStops = {SIGTSTP, SIGTTIN, SIGTTOU};
+
+volatile std::sig_atomic_t launcher_pid = 0;
+
+// What goes to a whole group the launcher gets, too, and does not pass on.
+void pass_on(int number) {
+    const int kept = errno;
+    if (launcher_pid > 0) ::kill(launcher_pid, number);
+    errno = kept;
+}
+
+void handle(int number, void (*handler)(int)) {
+    struct sigaction before{};
+    if (::sigaction(number, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
+    struct sigaction action{};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(number, &action, nullptr);
+}
+
+void stay(int /*number*/) {}
+
+// Signals wait while a launcher is started, so that none gets lost.
+class Waiting {
+  public:
+    Waiting() {
+        sigset_t all;
+        sigemptyset(&all);
+        for (const int number : kPassedOn) sigaddset(&all, number);
+        ::sigprocmask(SIG_BLOCK, &all, &before_);
+    }
+    ~Waiting() { end(); }
+    Waiting(const Waiting &) = delete;
+    Waiting &operator=(const Waiting &) = delete;
+    void end() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+  private:
+    sigset_t before_{};
+};
+
+// Starts it; its result is read from `receiving`.
+pid_t start(const std::string &launcher, std::vector<std::string> words, int receiving, int sending) {
+    words.insert(words.begin(), {launcher, "--result-fd", std::to_string(sending)});
+    std::vector<char *> arguments;
+    arguments.reserve(words.size() + 1);
+    for (std::string &word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    const Waiting waiting;
+    const pid_t child = ::fork();
+    if (child < 0) throw Refusal(std::string("no process can be made: ") + std::strerror(errno), "try again");
+    if (child == 0) {
+        ::close(receiving);
+        ::fcntl(sending, F_SETFD, 0);
+        waiting.end(); // a handler does nothing here, and is gone when the launcher is executed
+        ::execv(launcher.c_str(), arguments.data());
+        ::_exit(errno == ENOENT ? kNotFound : kNotExecutable);
+    }
+    launcher_pid = child;
+    return child;
+}
+
+std::string read_all(int file) {
+    std::string text;
+    std::array<char, 4096> part{};
+    for (;;) {
+        const ssize_t got = ::read(file, part.data(), part.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return text;
+        text.append(part.data(), static_cast<size_t>(got));
+    }
+}
+
+// What the launcher writes when it has run with these options.
+std::string result_of(const std::string &launcher, const std::vector<std::string> &options) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+        throw Refusal(std::string("no pipe can be made: ") + std::strerror(errno), "try again");
+    const Descriptor receiving(ends[0]);
+    pid_t child = 0;
+    {
+        const Descriptor sending(ends[1]);
+        child = start(launcher, options, receiving.get(), sending.get());
+    }
+    std::string text = read_all(receiving.get());
+    siginfo_t ended{};
+    // Fails where we were started to ignore our children; then the text alone tells.
+    while (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+    }
+    launcher_pid = 0; // before its number can be another's
+    int status = 0;
+    const bool known = ::waitpid(child, &status, 0) == child;
+    if (text.empty() || (known && status != 0)) {
+        const std::string how = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                                    : "exit code " + std::to_string(WEXITSTATUS(status));
+        throw Refusal("the launcher " + launcher + " failed (" + how + ")",
+                      "copy the whole folder that reap record --kit made");
+    }
+    return text;
+}
+
+// A number in the launcher's result, or 0.
+int number_in(std::string_view json, std::string_view name) {
+    const std::string field = std::string(1, '"').append(name).append("\":");
+    int number = 0;
+    if (const size_t at = json.find(field); at != std::string_view::npos)
+        std::from_chars(json.data() + at + field.size(), json.data() + json.size(), number);
+    return number;
+}
+
+} // namespace
+
+bool samples(const std::string &launcher) {
+    return number_in(result_of(launcher, {"--check-sampling"}), "samples") > 0;
+}
+
+Outcome launch(const std::string &launcher, const std::vector<std::string> &options) {
+    for (const int number : kPassedOn) handle(number, pass_on);
+    for (const int number : kStops) handle(number, stay);
+    const std::string result = result_of(launcher, options);
+    handle(SIGQUIT, SIG_DFL);
+    Outcome outcome{number_in(result, "exit_code"), number_in(result, "signal"), "",
+                    number_in(result, "errno")};
+    constexpr std::string_view kFailed = R"({"failed_step":")";
+    if (result.starts_with(kFailed))
+        outcome.failed_step =
+            result.substr(kFailed.size(), result.find('"', kFailed.size()) - kFailed.size());
+    return outcome;
+}
+
+} // namespace reap::kit

@@ -1,0 +1,77 @@
+// reap-record: records a program on a machine without Reap and Python. A static program that reads the folder
+// that it is in, the measured program and the files of that, and nothing else.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "folder.h"
+#include "options.h"
+#include "program.h"
+#include "recording.h"
+#include "refusal.h"
+#include "standard_streams.h"
+
+// libdw would load the client of debuginfod, which a static program cannot and this one shall not.
+extern "C" void *dlopen(const char * /*file*/, int /*mode*/) { return nullptr; }
+
+namespace {
+
+using namespace reap::kit;
+
+// Terminals obey control characters, and names of files may have them.
+void say(std::string line) {
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char each) { return each < ' ' || each == 0x7f; }, '?');
+    std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+std::string signal_name(int number) {
+    const char *const name = ::sigabbrev_np(number);
+    return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
+}
+
+int say_end(const Options &options, const Recorded &recorded) {
+    const Outcome &outcome = recorded.outcome;
+    if (outcome.signal != 0)
+        say("reap-record: " + options.command[0] + " was ended by " + signal_name(outcome.signal));
+    const int status = outcome.signal != 0 ? kSignalled + outcome.signal : outcome.exit_code;
+    if (!recorded.lost.empty()) {
+        say("reap-record: the recording " + options.output + " " + recorded.lost);
+        return status;
+    }
+    say("the recording: " + options.output);
+    if (!recorded.nameless.empty())
+        say("note: the recording has no names of functions (" + recorded.nameless +
+            "): keep the program's files as they are until reap show --resolve has kept them");
+    for (const std::string &process : recorded.running)
+        say("note: still running, and still recorded into it: " + process);
+    say("next: reap show " + options.output);
+    return status;
+}
+
+int run(int argc, char **argv) {
+    const std::optional<Options> options = parse_options(argc, argv);
+    if (!options) return 0;
+    const Folder folder = own_folder();
+    const std::string program = find_program(options->command[0]);
+    require_recordable(program, folder.recorder);
+    return say_end(*options, record(*options, program, folder));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    reap::spawn::fill_standard_streams();
+    try {
+        return run(argc, argv);
+    } catch (const Refusal &refusal) {
+        say(std::string("reap-record: ") + refusal.what());
+        say("  " + refusal.hint());
+        return refusal.code();
+    } catch (const std::exception &error) {
+        say(std::string("reap-record: ") + error.what());
+        return kInternal;
+    }
+}
