@@ -24,7 +24,7 @@ ROW = re.compile(
     re.MULTILINE,
 )
 STATIC = {"libc6-dev": "glibc", "libstdc++-12-dev|libstdc++-14-dev": "libstdc++"}
-"""Debian's packages whose archives are linked into reap-spawn and the preloads."""
+"""Debian's packages whose archives are linked into programs and the preloads."""
 
 
 def write(out: Path, wheels: list[Path]) -> None:
@@ -82,7 +82,7 @@ def _linked() -> list[Component]:
                         type=ComponentType.LIBRARY,
                         bom_ref=f"deb-{package}",
                         purl=PackageURL("deb", "debian", package, asked.stdout),
-                        description="linked statically into reap-spawn and the preloads",
+                        description="linked statically into programs and preloads",
                     )
                 )
     return found
