@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <elf.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "elf/elf_file.h"
+#include "elf/named.h"
 #include "refusal.h"
 
 namespace reap::kit {
@@ -45,6 +45,16 @@ void require_executable(const std::string &path) {
     throw cannot(path + " is not executable", "chmod +x it, or name its interpreter first");
 }
 
+void require_interpreter(const std::string &path, const std::string &script) {
+    try {
+        require_executable(path);
+    } catch (const Refusal &refusal) {
+        throw Refusal(script + " asks for the interpreter " + path +
+                          ", which cannot be used: " + refusal.what(),
+                      "install the interpreter, or correct the first line of the script", refusal.code());
+    }
+}
+
 // The words of a first line that begins with #!; none for what is no script.
 std::vector<std::string> interpreter_of(const std::string &path) {
     std::ifstream file(path);
@@ -65,7 +75,7 @@ std::string follow(std::string image) {
     for (int i = 0; i < kLongestChain; ++i) {
         const std::vector<std::string> words = interpreter_of(image);
         if (words.empty()) return image;
-        require_executable(words[0]);
+        require_interpreter(words[0], image);
         image = words[0];
         if (fs::path(image).filename() != "env") continue;
         const auto program = std::find_if(words.begin() + 1, words.end(), [](const std::string &word) {
@@ -80,7 +90,7 @@ ElfFile opened(const std::string &image) {
     try {
         return ElfFile(image);
     } catch (const native::BadElf &error) {
-        throw cannot(image + " " + error.what(), "if it is a shell script, run: sh " + image);
+        throw cannot(image + " " + error.what(), "name a program, or a script that begins with #!");
     }
 }
 
@@ -112,13 +122,18 @@ std::string lacking(const std::string &loader, const ElfFile &recorder) {
     return "";
 }
 
+// With a sanitizer that brings its own malloc, as a library or linked in. Others may refer to one, weakly.
 bool is_sanitized(const ElfFile &program) {
-    constexpr std::array kRuntimes = {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so",
-                                      "libclang_rt."};
-    const std::vector<std::string> needed = program.needed();
-    return std::any_of(needed.begin(), needed.end(), [&](const std::string &library) {
-        return std::any_of(kRuntimes.begin(), kRuntimes.end(),
-                           [&](const char *runtime) { return library.starts_with(runtime); });
+    constexpr std::array kLibraries = {"libasan.so", "libhwasan.so",     "liblsan.so",
+                                       "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan"};
+    const std::vector<std::string> starts = {"__asan_init", "__hwasan_init", "__lsan_init", "__msan_init",
+                                             "__tsan_init"};
+    for (const std::string &needed : program.needed())
+        for (const char *const library : kLibraries)
+            if (needed.starts_with(library)) return true;
+    const std::vector<native::SymbolTable> tables = program.symbol_tables();
+    return std::any_of(tables.begin(), tables.end(), [&starts](const native::SymbolTable &table) {
+        return !native::named_symbols(table.symbols, table.strings, starts).defined.empty();
     });
 }
 
