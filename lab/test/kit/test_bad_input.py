@@ -85,7 +85,11 @@ PROGRAMS = {
     "text": (lambda folder: write(folder / "a", "echo"), 126, "is not an ELF file"),
     "empty": (lambda folder: write(folder / "a", ""), 126, "is empty"),
     "no interpreter": (lambda folder: write(folder / "a", "#!\n"), 126, "names no interpreter"),
-    "lost interpreter": (lambda folder: write(folder / "a", "#!/no/sh\n"), 127, "/a asks for the interpreter /no/sh"),
+    "lost interpreter": (
+        lambda folder: write(folder / "a", "#!/no/sh\n"),
+        127,
+        "asks for the interpreter /no/sh",
+    ),
     "itself": (lambda folder: write(folder / "a", f"#!{folder}/a\n"), 126, "too many to follow"),
     "other machine": (of_another_machine, 126, "is a program for another machine"),
     "static": (lambda _: program("peak_static"), 126, "is statically linked"),
