@@ -18,7 +18,7 @@ bool samples(const std::string &launcher);
 
 // Runs a program to its end by the launcher with these options, which end with `--` and the command. Signals
 // for us are passed on to the program meanwhile, and afterwards have no effect but for SIGQUIT. Throws
-// NotRun, and Refusal where the launcher fails.
+// Refusal where the launcher fails.
 Outcome launch(const std::string &launcher, const std::vector<std::string> &options);
 
 } // namespace reap::kit

@@ -115,6 +115,8 @@ void finish(const std::string &trace, const std::string &socket, const std::stri
         recorded.lost = "cannot be completed: " + error.code().message();
     } catch (const native::BadTrace &error) {
         recorded.lost = std::string("was truncated or overwritten while it was made: ") + error.what();
+    } catch (const std::exception &error) {
+        recorded.lost = std::string("cannot be completed: ") + error.what();
     }
 }
 

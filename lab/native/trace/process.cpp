@@ -34,7 +34,7 @@ std::string environment_of(const std::string &folder) {
         text = whole_text(folder + "/environ");
         (void)fs::read_symlink(folder + "/exe", kernels_own);
     }
-    return '\0' + text;
+    return '\0' + text + '\0';
 }
 
 } // namespace
