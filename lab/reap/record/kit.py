@@ -24,8 +24,7 @@ def step(folder: Path, *, force: bool) -> int:
     needed = loader.needed_release(native_files.preload("record"))
     if needed > _OLDEST:
         click.echo(
-            f"note: it records programs that run with glibc 2.{needed} or later; of a wheel of reap "
-            f"it would with 2.{_OLDEST}",
+            f"note: programs there need glibc 2.{needed} or later; with a kit from reap's wheel 2.{_OLDEST}",
             err=True,
         )
     reporting.say_command("copy it, then run there", [f"{folder}/reap-record", "-o", "x.reap", "--", "CMD"])
