@@ -99,13 +99,12 @@ void Heaps::find_fast_chunks(uint64_t arena_bytes, uint64_t fast_bytes, Found &f
     uint64_t heaps = 0;
     for_each_heap([&heaps](const Heap &) noexcept { ++heaps; });
     if (!fast_.reserve(arena_bytes, heaps)) return;
-    uint64_t arena = arenas_.main();
     const uint64_t most = fast_bytes / smallest + 1;
-    for (uint64_t i = 0; i < most_arenas && arena != 0 && found.around.fast < fast_bytes; ++i) {
+    const auto add = [&](uint64_t arena) noexcept {
         found.around.fast += arenas_.add_fast_chunks(arena, minor_ >= 32, most, fast_);
-        arena = arenas_.next(arena);
-        if (arena == arenas_.main()) break;
-    }
+        return found.around.fast < fast_bytes;
+    };
+    if (add(arenas_.main())) for_each_other_arena(add);
 }
 
 bool Heaps::walk_main(Found &found) noexcept {

@@ -36,7 +36,8 @@ def growth(grown: Growth) -> str:
 
 def place(site: Site) -> str:
     """A site's name and line."""
-    return f"{site.function} ({site.location})" if site.function else site.location
+    known = site.function and site.function != site.location
+    return f"{site.function} ({site.location})" if known else site.location
 
 
 def listed(names: list[str]) -> str:
