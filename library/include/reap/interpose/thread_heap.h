@@ -189,7 +189,7 @@ class ThreadHeap {
         const HeapOwner *const owner = SmallPart::Chunks::owner_of_unaligned(object);
         // The first member: for an object of no heap it is null, which equals no heap.
         if (reinterpret_cast<const HeapOwner *>(heap) == owner) [[likely]]
-            heap->small_.reap.deallocate_small(object); // NOLINT(clang-analyzer-core.CallAndMessage)
+            heap->small_.reap.deallocate_small(object);
         else
             free_other(heap, object);
     }
