@@ -32,6 +32,14 @@ namespace {
     return answer(Served::allocate(size, Served::granule));
 }
 
+// A heap that has scopes; without a frame of its own.
+template <class Heap>
+[[gnu::noinline]] void *malloc_in_scope(std::size_t size) noexcept {
+    void *object = nullptr;
+    if constexpr (requires { Heap::allocate_in_scope(size); }) object = Heap::allocate_in_scope(size);
+    return object != nullptr ? object : malloc_slow(size);
+}
+
 void *aligned(std::size_t alignment, std::size_t size) noexcept {
     if (!is_alignment(alignment)) {
         errno = EINVAL;
@@ -49,7 +57,7 @@ void *malloc(std::size_t size) AS_DECLARED {
     void *const object = Served::allocate_at_hand(size);
     if (object != nullptr) [[likely]]
         return object;
-    return malloc_slow(size);
+    return malloc_in_scope<Served>(size);
 }
 
 void free(void *object) AS_DECLARED { Served::free(object); }

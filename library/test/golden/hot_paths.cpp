@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "reap/interpose/scope.h"
 #include "reap/layer/fixed_block.h"
 #include "reap/layer/mempool.h"
 #include "reap/layer/obstack.h"
@@ -104,6 +105,20 @@ void malloc_free(std::uint64_t turns) {
         write(object, turn);
     }
     for (void *object : objects) std::free(object);
+}
+
+/// The same, 64 objects in a scope.
+void malloc_in_scope(std::uint64_t turns) {
+    const std::size_t size = told_size;
+    void *objects[64];
+    for (std::uint64_t turn = 0; turn < turns; turn += 64) {
+        const reap::Scope scope;
+        for (auto &object : objects) {
+            object = std::malloc(size);
+            write(object, turn);
+        }
+        for (void *object : objects) std::free(object);
+    }
 }
 
 /// As if another thread freed: one after another it is nobody's.
@@ -242,6 +257,7 @@ constexpr Path paths[] = {
     {"reap-per-thread", reap_per_thread},
     {"reap-free-elsewhere", reap_free_elsewhere},
     {"malloc-free", malloc_free},
+    {"malloc-in-scope", malloc_in_scope},
     {"reap-create-10-destroy", reap_create_10_destroy<reap::Reap<>>},
     {"sized-reap-allocate", reap_allocate<reap::SizedReap<>>},
     {"sized-reap-free", reap_free_sized<reap::SizedReap<>>},

@@ -23,6 +23,7 @@
 
 #include "earlier_library.h"
 #include "reap/interpose/mallctl.h"
+#include "reap/interpose/scope.h"
 
 // What headers of this age do not have.
 extern "C" {
@@ -87,6 +88,9 @@ TEST(EntryPoints, AreAllOurs) {
                              "malloc_stats",
                              "malloc_info",
                              "reap_mallctl",
+                             "reap_scope_open",
+                             "reap_scope_close",
+                             "reap_scope_leave",
                              "free_sized",
                              "free_aligned_sized",
                              "__libc_malloc",
@@ -121,6 +125,41 @@ TEST(EntryPoints, AreAllOurs) {
         ASSERT_NE(function, nullptr) << name;
         EXPECT_NE(provider(function).find(served_by() + ".so"), std::string::npos) << name;
     }
+}
+
+TEST(EntryPoints, ScopesPutObjectsSideBySide) {
+    const auto distance = [](const void *first, const void *second) {
+        return static_cast<const char *>(second) - static_cast<const char *>(first);
+    };
+    if (!is_of_reaps()) { // no scopes
+        EXPECT_EQ(reap_scope_open(), 0U);
+        EXPECT_EQ(reap_scope_leave(1), 1);
+        reap_scope_close(1);
+        return;
+    }
+    void *escaped = nullptr;
+    {
+        const reap::Scope scope;
+        void *const first = malloc(100);
+        auto *const second = static_cast<char *>(::operator new(1000));
+        void *const third = calloc(10, 4);
+        EXPECT_EQ(distance(first, second), 112);
+        EXPECT_EQ(distance(second, third), 1008);
+        EXPECT_EQ(*static_cast<int *>(third), 0);
+        {
+            const reap::Scope::Outside outside;
+            void *const out = malloc(100);
+            EXPECT_NE(distance(third, out), 48);
+            free(out);
+        }
+        escaped = malloc(100);
+        EXPECT_EQ(distance(third, escaped), 48);
+        free(first);
+        ::operator delete(second);
+        free(third);
+    }
+    std::memset(escaped, 1, 100);
+    free(escaped);
 }
 
 TEST(EntryPoints, Malloc) {

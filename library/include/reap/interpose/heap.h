@@ -48,6 +48,12 @@ class Heap {
         ThreadHeap *const heap = mine_;
         return heap != nullptr ? heap->allocate_at_hand(size) : nullptr;
     }
+    /// The same while a scope is open. Null if none is, too.
+    [[nodiscard, gnu::always_inline]] static void *allocate_in_scope(std::size_t size) noexcept {
+        ThreadHeap *const heap = ThreadHeap::in_scope;
+        const bool can = heap != nullptr && size <= ScopedPart::largest;
+        return can ? heap->scoped().allocate_at_hand(size) : nullptr;
+    }
     /// The same at an alignment, which must be a power of two.
     [[nodiscard]] static void *allocate(std::size_t size, std::size_t alignment) noexcept {
         void *const object = try_once(size, alignment);
@@ -84,6 +90,10 @@ class Heap {
                 return moved;
             return gather(size) ? heap->reallocate(object, size) : nullptr;
         }
+        if (ThreadHeap *const heap = ThreadHeap::in_scope; heap != nullptr) {
+            void *const moved = heap->reallocate_in_scope(object, size);
+            return moved == nullptr && gather(size) ? heap->reallocate_in_scope(object, size) : moved;
+        }
         const std::size_t old = ThreadHeap::usable_size(object);
         void *const moved = allocate(size);
         if (moved == nullptr) return nullptr;
@@ -102,7 +112,7 @@ class Heap {
     static bool trim() noexcept {
         const std::scoped_lock hold(ProcessChunks::lock);
         const ProcessChunks::Held before = ProcessChunks::held();
-        if (mine_ != nullptr) mine_->trim();
+        if (own() != nullptr) own()->trim();
         for (ThreadHeap *heap = all_; heap != nullptr; heap = heap->next)
             if (heap->state == ThreadHeap::State::idle) heap->trim();
         ProcessChunks::trim();
@@ -130,17 +140,47 @@ class Heap {
             ++found.idle;
             found.idle_freed += heap->freed();
         }
-        if (mine_ != nullptr) {
-            found.mine = mine_->held();
-            found.mine_freed = mine_->freed();
+        if (const ThreadHeap *const heap = own(); heap != nullptr) {
+            found.mine = heap->held();
+            found.mine_freed = heap->freed();
         }
         return found;
+    }
+
+    /// From here on this thread's small objects go to a scope's chunks: see scope.h. Returns its number, by
+    /// which it is closed, or 0 where there is none: too many are open, or memory is exhausted.
+    [[nodiscard]] static std::size_t open_scope() noexcept {
+        ThreadHeap *const outer = ThreadHeap::in_scope;
+        ThreadHeap *const heap = outer != nullptr ? outer : mine_;
+        if (heap == nullptr) [[unlikely]]
+            return !has_left_ && join() != nullptr ? open_scope() : 0;
+        const std::size_t scope = heap->scoped().open(outer != nullptr);
+        if (scope != 0) [[likely]]
+            set_in_scope(heap, true);
+        return scope;
+    }
+    /// Closes that scope, and all that were opened after it.
+    static void close_scope(std::size_t scope) noexcept {
+        ThreadHeap *const heap = own();
+        if (heap == nullptr || scope == 0 || heap->scoped().depth() < scope) return;
+        set_in_scope(heap, heap->scoped().close(scope));
+    }
+    /// Sends objects to the heap again, or not, until the innermost scope is closed. Returns how it was.
+    static bool leave_scope(bool leave) noexcept {
+        ThreadHeap *const heap = own();
+        const bool was_out = ThreadHeap::in_scope == nullptr;
+        if (heap != nullptr && heap->scoped().depth() != 0) set_in_scope(heap, !leave);
+        return was_out;
     }
 
     /// Keeps the heap consistent across fork(). Returns false if the handlers cannot be registered.
     static bool watch_forks() noexcept { return ::pthread_atfork(before_fork, after_fork, begin_child) == 0; }
 
   private:
+    static void set_in_scope(ThreadHeap *heap, bool inside) noexcept {
+        mine_ = inside ? nullptr : heap;
+        ThreadHeap::in_scope = inside ? heap : nullptr;
+    }
     /// Null, or a large object that is aligned like a superblock.
     [[gnu::noinline]] static void free_aligned(void *object, const char *function) noexcept {
         if (object == nullptr) return;
@@ -161,6 +201,8 @@ class Heap {
     }
 
     [[gnu::noinline]] static void *allocate_slow(std::size_t size, std::size_t alignment) noexcept {
+        if (ThreadHeap *const heap = ThreadHeap::in_scope; heap != nullptr) [[likely]]
+            return heap->allocate_in_scope(size, alignment);
         if (has_left_) {
             const std::scoped_lock hold(ProcessChunks::lock);
             if (late_ == nullptr) late_ = make();
@@ -194,7 +236,8 @@ class Heap {
 
     /// This thread ends. Objects may still be freed.
     static void leave(void * /*heap*/) noexcept {
-        ThreadHeap *const heap = mine_;
+        ThreadHeap *const heap = own();
+        close_scope(1); // of a thread that ended itself in the midst of them
         heap->trim_if_worth();
         const std::scoped_lock hold(ProcessChunks::lock);
         mine_ = nullptr;
@@ -228,10 +271,14 @@ class Heap {
     static void begin_child() noexcept {
         ProcessChunks::lock.begin_child();
         for (ThreadHeap *heap = all_; heap != nullptr; heap = heap->next)
-            if (heap->state == ThreadHeap::State::active && heap != mine_)
+            if (heap->state == ThreadHeap::State::active && heap != own())
                 heap->state = ThreadHeap::State::lost;
     }
 
+    /// This thread's heap, whether a scope is open in it or not; null if it has none.
+    static ThreadHeap *own() noexcept { return mine_ != nullptr ? mine_ : ThreadHeap::in_scope; }
+
+    // While a scope is open `mine_` is null, so that what is allocated at hand costs no more without scopes.
     static inline constinit thread_local ThreadHeap *mine_ = nullptr;
     static inline constinit thread_local bool has_left_ = false;
 

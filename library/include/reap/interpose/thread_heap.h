@@ -9,38 +9,15 @@
 #include "reap/core/annotate.h"
 #include "reap/core/keep.h"
 #include "reap/core/misuse.h"
+#include "reap/interpose/heap_owner.h"
 #include "reap/interpose/owned_windows.h"
 #include "reap/interpose/process_chunks.h"
+#include "reap/interpose/scoped_part.h"
 #include "reap/layer/best_fit.h"
 #include "reap/layer/owned_reap.h"
 #include "reap/layer/reap.h"
-#include "reap/layer/thread/return_group.h"
-#include "reap/layer/thread/return_stack.h"
 
 namespace reap::inline REAP_MODE::interpose {
-
-/// The record that an object's address leads to.
-struct HeapOwner {
-    explicit HeapOwner(bool has_small) noexcept : is_small(has_small) {}
-
-    /// Whether other threads return small objects in groups. Not in the modes that check each object.
-    static constexpr bool in_groups = !checked && !hardened;
-    using Group = detail::ReturnGroup<>;
-
-    /// What the reap of small objects tries before it looks for room.
-    template <class Use>
-    void take_returned(Use use) noexcept {
-        if constexpr (in_groups)
-            returned.take_all([use](void *group) { Group::take(group, use); });
-        else
-            returned.take_all(use);
-    }
-
-    [[no_unique_address]] ProcessChunks chunks;
-    const bool is_small;                        // whether its objects belong to the reap
-    alignas(64) detail::ReturnStack<> returned; // written by other threads: a cache line of its own
-    std::atomic<std::size_t> large_returned{0}; // bytes of large objects in there, approximately
-};
 
 /// A reap whose objects any thread may free, in a process where each thread has at most one: "is this object
 /// mine?" is thus a comparison of two pointers. OwnedReap is the counterpart for any number of reaps per
@@ -50,7 +27,8 @@ struct SmallPart : HeapOwner {
     static constexpr std::size_t granule = 16;
     using Inner = Reap<Chunks, granule, ProcessChunks::window>;
 
-    explicit SmallPart(const ReapOptions &options) noexcept : HeapOwner(true), reap(Chunks(*this), options) {}
+    explicit SmallPart(const ReapOptions &options) noexcept
+        : HeapOwner(Part::small), reap(Chunks(*this), options) {}
     SmallPart(const SmallPart &) = delete;
     SmallPart &operator=(const SmallPart &) = delete;
     ~SmallPart() = default;
@@ -123,8 +101,8 @@ struct OtherPart : HeapOwner {
     using Inner = GoodFit<OwnedWindows<HeapOwner>>;
 
     OtherPart() noexcept
-        : HeapOwner(false), heap(OwnedWindows<HeapOwner>(*this),
-                                 {.chunk = OwnedWindows<HeapOwner>::chunk, .large_object = largest}) {}
+        : HeapOwner(Part::other), heap(OwnedWindows<HeapOwner>(*this),
+                                       {.chunk = OwnedWindows<HeapOwner>::chunk, .large_object = largest}) {}
     OtherPart(const OtherPart &) = delete;
     OtherPart &operator=(const OtherPart &) = delete;
     ~OtherPart() = default;
@@ -204,7 +182,8 @@ class ThreadHeap {
         const bool is_small = size <= largest_small && alignment <= largest_small - size;
         return is_small ? small_.try_allocate(size, alignment) : other_.try_allocate(size, alignment);
     }
-    /// Frees an object of any heap that is not aligned like a superblock. `heap` is this thread's, or null.
+    /// Frees an object of any heap that is not aligned like a superblock. `heap` is this thread's; null if it
+    /// has none, or a scope is open in it.
     [[gnu::always_inline]] static void free(ThreadHeap *heap, void *object) noexcept {
         if constexpr (REAP_TSAN) annotate::ended(object, usable_size(object));
         const HeapOwner *const owner = SmallPart::Chunks::owner_of_unaligned(object);
@@ -221,13 +200,23 @@ class ThreadHeap {
                 return report_misuse({Misuse::foreign_free, object, 0, "libreap-malloc"});
         }
         HeapOwner &owner = SmallPart::Chunks::owner_of(object);
-        if (HeapOwner::in_groups && owner.is_small) [[likely]]
+        if (heap == nullptr && in_scope != nullptr) {
+            heap = in_scope;
+            if (&owner == &heap->scoped_) [[likely]]
+                return heap->scoped_.free(object);
+            if (&owner == &heap->small_) return heap->small_.reap.deallocate_small(object);
+        }
+        if (HeapOwner::in_groups && owner.part == HeapOwner::Part::small) [[likely]]
             SmallPart::Chunks::group_of(object).push(object, owner.returned);
         else
             free_rare(heap, owner, object);
     }
     [[gnu::noinline]] static void free_rare(ThreadHeap *heap, HeapOwner &owner, void *object) noexcept {
         if (heap != nullptr && &owner == &heap->other_) return heap->other_.deallocate(object);
+        if (owner.part == HeapOwner::Part::scoped) {
+            if (heap != nullptr && &owner == &heap->scoped_) return heap->scoped_.free(object);
+            return ScopedPart::free_elsewhere(object);
+        }
         give_pages_back(owner, object);
         // Never closed, so this cannot fail.
         [[maybe_unused]] const bool pushed = owner.returned.push(object);
@@ -235,7 +224,7 @@ class ThreadHeap {
     /// A large object's memory does not wait for its owner, which may not allocate for a long time; except
     /// for as much as the owner would keep.
     static void give_pages_back(HeapOwner &owner, void *object) noexcept {
-        if (owner.is_small || !OtherPart::Inner::is_alone(object)) return;
+        if (owner.part != HeapOwner::Part::other || !OtherPart::Inner::is_alone(object)) return;
         const std::size_t size = OtherPart::Inner::usable_size(object);
         const std::size_t before =
             owner.returned.is_empty() ? 0 : owner.large_returned.load(std::memory_order_relaxed);
@@ -262,20 +251,49 @@ class ThreadHeap {
         return moved;
     }
     [[nodiscard]] static std::size_t usable_size(const void *object) noexcept {
-        return SmallPart::Chunks::owner_of(object).is_small ? SmallPart::Inner::usable_size(object)
-                                                            : OtherPart::Inner::usable_size(object);
+        switch (SmallPart::Chunks::owner_of(object).part) {
+        case HeapOwner::Part::small:
+            return SmallPart::Inner::usable_size(object);
+        case HeapOwner::Part::scoped:
+            return ScopedPart::usable_size(object);
+        default:
+            return OtherPart::Inner::usable_size(object);
+        }
     }
+
+    /// The same as allocate() and reallocate() while a scope is open.
+    [[nodiscard]] void *allocate_in_scope(std::size_t size, std::size_t alignment) noexcept {
+        if (size <= ScopedPart::largest && alignment <= granule) [[likely]] {
+            if (void *const object = scoped_.try_allocate(size); object != nullptr) [[likely]]
+                return object;
+        }
+        return allocate(size, alignment);
+    }
+    [[nodiscard]] void *reallocate_in_scope(void *object, std::size_t size) noexcept {
+        if (&SmallPart::Chunks::owner_of(object) != &scoped_) return reallocate(object, size);
+        if (scoped_.try_resize(object, size)) return object;
+        void *const moved = allocate_in_scope(size, granule);
+        if (moved == nullptr) return nullptr;
+        std::memcpy(moved, object, std::min(ScopedPart::usable_size(object), size));
+        scoped_.free(object);
+        return moved;
+    }
+    [[nodiscard]] ScopedPart &scoped() noexcept { return scoped_; }
 
     void trim() noexcept {
         small_.trim();
         small_.purge();
         other_.trim();
+        scoped_.trim();
     }
     void trim_if_worth() noexcept {
         small_.trim_if_worth();
         other_.trim_if_worth();
+        scoped_.trim();
     }
-    [[nodiscard]] std::size_t held() const noexcept { return small_.reap.held() + other_.held(); }
+    [[nodiscard]] std::size_t held() const noexcept {
+        return small_.reap.held() + other_.held() + scoped_.held();
+    }
     [[nodiscard]] std::size_t freed() const noexcept { return small_.reap.freed() + other_.freed(); }
     [[nodiscard]] bool check() const noexcept { return small_.reap.check() && other_.heap.check(); }
 
@@ -295,8 +313,12 @@ class ThreadHeap {
 
     SmallPart small_;
     OtherPart other_;
+    ScopedPart scoped_;
 
   public:
+    /// This thread's heap while a scope is open in it; else null.
+    static inline constinit thread_local ThreadHeap *in_scope = nullptr;
+
     State state = State::active;
     ThreadHeap *next = nullptr;
 };
