@@ -216,6 +216,14 @@ CASES = [
         first=(jemalloc(0.965, 0.01), price("recycle", 0.8)),
     ),
     Case(
+        name="a setting at the line gains all that malloc costs",
+        headline="little to gain",
+        first=(jemalloc(), price("recycle", 0.963, 0.005)),
+        second=(setting(CACHE, 0.963, 0.012),),
+        suspicions=(OVERFLOW,),
+        says=(f"hardly pays: with {SETTING} it takes 3.7 % less",),
+    ),
+    Case(
         name="a large gain in three rounds",
         headline="switch the allocator",
         first=(jemalloc(0.2, rounds=3), price("recycle", 0.9, 0.1, rounds=3)),

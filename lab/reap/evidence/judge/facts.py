@@ -195,6 +195,13 @@ class Facts:
         ratio, side = min(won, key=lambda each: (not price.is_whole(each[1].allocator), each[0].ratio.value))
         return Bound(arm=side.allocator, ratio=ratio)
 
+    @property
+    def reached(self) -> bool:
+        """Whether a change that hardly pays gains what a malloc that costs next to nothing gains."""
+        if self.price is None or self.little is None or price.is_price(self.little[0].allocator):
+            return False
+        return self.little[1].ratio.value <= self.price.ratio.ratio.high
+
     @cached_property
     def untried(self) -> list[Finding]:
         """Causes of allocation's time that were neither proven nor refuted, and that would be worth much."""

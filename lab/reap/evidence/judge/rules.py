@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
     Rule(lambda f: f.best_for_memory is not None, advice.switch_for_memory),
     Rule(lambda f: f.smaller is not None, advice.change_for_memory),
     Rule(lambda f: bool(f.hidden) and (f.price is None or bool(f.inconclusive)), conclusions.cannot_preload),
-    Rule(lambda f: f.price is not None and not f.inconclusive, advice.allocate_less),
+    Rule(lambda f: f.price is not None and not f.inconclusive and not f.reached, advice.allocate_less),
     Rule(lambda f: bool(f.stood_aside) and not f.inconclusive, conclusions.stood_aside),
     Rule(lambda f: f.silent and not f.untried, conclusions.no_allocations),
     Rule(lambda f: f.needed_budget > 0 and not f.compared, conclusions.small_budget),
