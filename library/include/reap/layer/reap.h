@@ -1,5 +1,4 @@
-// This file is long because it has the whole interface of the class and its inline hot paths; the rest is in
-// layer/reap/.
+// This file is long because it has the whole interface of the class; how it works is in layer/reap/.
 #pragma once
 
 #include <bit>
@@ -20,6 +19,7 @@
 #include "reap/core/misuse.h"
 #include "reap/core/owner.h"
 #include "reap/core/quarantine.h"
+#include "reap/core/rarely.h"
 #include "reap/core/running.h"
 #include "reap/core/seal.h"
 #include "reap/core/size.h"
@@ -27,162 +27,13 @@
 #include "reap/core/typed.h"
 #include "reap/layer/chunked.h"
 #include "reap/layer/reap/free_blocks.h"
+#include "reap/layer/reap/options.h"
 #include "reap/layer/reap/shadow.h"
+#include "reap/layer/reap/state.h"
 #include "reap/source/cached_superblocks.h"
 #include "reap/source/superblocks.h"
 
 namespace reap::inline REAP_MODE {
-
-/// How a reap takes chunks from its superblocks. Sizes in bytes; chunk sizes are powers of two, from 8 KB to
-/// half a superblock.
-struct ReapOptions {
-    /// The first chunk, which is taken at the first allocation. A reap that is made without options takes it
-    /// at once, if its source has one in a cache.
-    std::size_t first_chunk = std::size_t{8} << 10;
-    /// Each further chunk is this many times as large as the one before.
-    std::size_t growth = 2;
-    /// Maximum size of a chunk, unless for the sake of one object.
-    std::size_t largest_chunk = std::size_t{1} << 20;
-    /// Objects larger than this, or than a quarter of a superblock, get memory of their own from the source,
-    /// which is returned there when they are freed. Objects up to 1 KB (2 KB where the granule is 16) never
-    /// do.
-    std::size_t large_object = std::size_t{256} << 10;
-    /// 0: objects lie in allocation order, whatever their sizes, until something is freed. Otherwise small
-    /// objects of one size lie side by side, in runs of this many bytes, or 1/512 of what is held if that is
-    /// less (256 bytes at least): for programs that traverse objects of one kind. Ignored in checked mode.
-    std::size_t largest_run = 0;
-    /// Maximum that the reap may hold.
-    std::size_t limit = std::numeric_limits<std::size_t>::max();
-};
-
-/// What a reap holds, in bytes.
-struct ReapStatistics {
-    std::size_t held = 0;          ///< in chunks and large objects
-    std::size_t live = 0;          ///< used by objects, rounding included
-    std::size_t free = 0;          ///< room for objects in chunks in use: never used, freed, left over
-    std::size_t largest_hole = 0;  ///< the largest piece of that which is known to be in one
-    std::size_t spare = 0;         ///< in empty chunks, kept for reuse
-    std::size_t chunks = 0;        ///< number of chunks, spare ones included
-    std::size_t large_objects = 0; ///< number of objects that have memory of their own
-};
-
-/// Whether a reap stores the size of each object, or requires sized deallocation.
-enum class Sizes { kept, told };
-
-namespace detail {
-
-/// The reap's mutable state.
-struct ReapState {
-    struct alignas(16) Chunk {
-        Chunk *older;
-        std::uint64_t serial; // of the next older mark
-        std::size_t size;
-        std::byte
-            *left; // the end of the objects of an older chunk, where sizes are told and nothing was freed
-        [[no_unique_address]] CheckedSeal seal{};
-        [[nodiscard]] std::uint64_t seal_of() const noexcept {
-            return Seal::of(this, older, serial, size, left);
-        }
-    };
-    /// In front of an object that has memory of its own.
-    struct Large {
-        Large *older;
-        Large *newer;
-        std::size_t size;      // of the object
-        std::size_t alignment; // of the memory; at least the object's
-        std::size_t lead;      // offset of the object in the memory
-        std::uint64_t serial;
-        [[no_unique_address]] OwnerRecord owner{};
-        [[no_unique_address]] CheckedSeal seal{};
-        [[nodiscard]] std::uint64_t seal_of() const noexcept {
-            return Seal::of(this, older, newer, size, alignment, lead, serial);
-        }
-    };
-    /// The block that a cleanup lies in, for hardened mode; checked mode looks for it when a block is freed.
-    struct KnownBlock {
-        const void *block = nullptr;
-        static void set(auto &cleanup, const void *block) noexcept { cleanup.of.block = block; }
-        static const void *get(const auto &cleanup) noexcept { return cleanup.of.block; }
-    };
-    struct UnknownBlock {
-        static void set(auto & /*cleanup*/, const void * /*block*/) noexcept {}
-        static const void *get(const auto & /*cleanup*/) noexcept { return nullptr; }
-    };
-    using OfBlock = std::conditional_t<hardened, KnownBlock, UnknownBlock>;
-    struct Cleanup {
-        void (*run)(Cleanup *self) = nullptr;
-        Cleanup *older = nullptr;
-        Cleanup *newer = nullptr;
-        [[no_unique_address]] OfBlock of{};
-        [[no_unique_address]] CodeSeal seal{};
-        [[nodiscard]] std::uint64_t seal_of() const noexcept {
-            return Seal::of(this, run, older, newer, OfBlock::get(*this));
-        }
-    };
-    struct MarkRecord {
-        MarkRecord *older;
-        std::uint64_t serial;
-        std::byte *current;
-        std::byte *end;
-        Cleanup *cleanups;
-        std::size_t free_bytes; // before it
-        const void *newest;     // of the ledger
-        [[no_unique_address]] CheckedSeal seal{};
-        [[nodiscard]] std::uint64_t seal_of() const noexcept {
-            return Seal::of(this, older, serial, current, end, cleanups, free_bytes, newest);
-        }
-    };
-
-    /// What most per-request reaps never need.
-    struct Rare {
-        std::size_t free_bytes = 0; // in addition to those that FreeBlocks counts
-        std::size_t sweep_at = 0;   // not before this much is held
-        bool marked = false;        // see begin_marks()
-        Large *large = nullptr;     // the newest
-        Cleanup *cleanups = nullptr;
-        MarkRecord *marks = nullptr;
-    };
-    /// Lies at the end of the oldest chunk, which reserves room for it: so there is room when the first
-    /// object is freed. In checked and hardened mode it lies in the reap itself, out of reach of writes
-    /// behind objects.
-    struct Reserve {
-        Rare rare;
-        FreeBlocks free;
-    };
-    static constexpr bool has_own_reserve = checked || hardened;
-    /// Uninitialized room for it.
-    union ReserveRoom {
-        ReserveRoom() noexcept {} // NOLINT(modernize-use-equals-default): which would be deleted
-        Reserve reserve;
-    };
-
-    // No more members than these: a compiler keeps a local object of ten words in registers, and one of
-    // eleven in memory.
-    std::byte *current_ = nullptr;
-    // Objects are bumped up to here without a look at free blocks. The end of the chunk while nothing was
-    // freed; the very beginning where free blocks are tried first.
-    std::byte *limit_ = nullptr;
-    std::byte *shadow_ = nullptr; // of the current chunk's superblock
-    FreeBlocks *reuse_ = nullptr; // null: nothing was freed yet, or a mark forbids reuse
-    std::byte *end_ = nullptr;
-    // The beginning of the objects of the only chunk, if a reset need check nothing else; otherwise null.
-    std::byte *alone_ = nullptr;
-    Chunk *chunk_ = nullptr; // the newest
-    std::size_t held_ = 0;
-    Chunk *spare_ = nullptr;
-    Rare *rare_ = nullptr; // null: all of it has its initial values
-
-    /// Bytes in free blocks.
-    [[nodiscard]] std::size_t free_bytes() const noexcept {
-        return known().free_bytes + (reuse_ != nullptr ? reuse_->bytes : 0);
-    }
-    [[nodiscard]] const Rare &known() const noexcept {
-        static constexpr Rare nothing{};
-        return rare_ != nullptr ? *rare_ : nothing;
-    }
-};
-
-} // namespace detail
 
 /// A region that can free single objects: they are freed one by one, all together, or when the reap ends.
 ///
@@ -435,60 +286,15 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     /// this reap converts to T's allocator_type (StlAllocator), T gets it as its allocator unless the
     /// arguments name one.
     template <class T, class... Arguments>
-    [[nodiscard]] T *create(Arguments &&...arguments) {
-        using Node = NodeOf<T>;
-        void *const data = annotate::quietly([this] { return allocate(sizeof(Node), alignof(Node)); });
-        Unfinished<Node> memory{*this, handed_out(data, sizeof(T))};
-        auto *const node = ::new (memory.data) Node;
-        T *const object = detail::construct<T>(*this, node->storage, std::forward<Arguments>(arguments)...);
-        memory.data = nullptr;
-        if constexpr (!std::is_trivially_destructible_v<T>) {
-            node->cleanup.run = [](Cleanup *self) { Node::object_of(self)->~T(); };
-            link(&node->cleanup, data);
-        }
-        return object;
-    }
+    [[nodiscard]] inline T *create(Arguments &&...arguments);
 
     /// Destroys and frees what create() made; null is ignored.
     template <class T>
-    void destroy(T *object) noexcept {
-        if (object == nullptr) return;
-        if constexpr (checked) {
-            if (!check_live(object, guard::any_size)) return;
-        }
-        if constexpr (hardened) {
-            if (!is_live(object)) return;
-        }
-        if constexpr (!std::is_trivially_destructible_v<T>) {
-            auto *const node = reinterpret_cast<NodeOf<T> *>(object); // which begins with the object
-            if (!is_linked(&node->cleanup)) return;
-            unlink(*rare_, &node->cleanup);
-            if (detail::Running::run(&node->cleanup) != detail::Ran::usual) return;
-        }
-        deallocate(object, sizeof(NodeOf<T>), alignof(NodeOf<T>));
-    }
+    inline void destroy(T *object) noexcept;
 
     /// Destroys and frees what create_array() made with the same count; null is ignored.
     template <class T>
-    void destroy_array(T *first, std::size_t count) noexcept {
-        using Array = ArrayBlock<T>;
-        if (first == nullptr) return;
-        const std::size_t size = Array::size(count);
-        if constexpr (checked) {
-            if (!check_live(first, size + (size == 0))) return;
-        }
-        if constexpr (hardened) {
-            if (!is_live(first)) return;
-        }
-        if constexpr (Array::has_record) {
-            auto *const record =
-                std::launder(static_cast<typename Array::Record *>(Array::place_of_record(first, count)));
-            if (!is_linked(record)) return;
-            unlink(*rare_, record);
-            if (detail::Running::run(record) != detail::Ran::usual) return;
-        }
-        deallocate(first, size, Array::alignment);
-    }
+    inline void destroy_array(T *first, std::size_t count) noexcept;
 
     /// Makes a reap nested in this one. It takes its chunks from the same superblocks, and ends when this one
     /// is rewound past this call, reset or destroyed, or earlier by destroy(&nested).
@@ -621,187 +427,37 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         std::byte *next;
     };
 
-    /// The hot path. As in Region, every store to `current_` is here, so that a loop that allocates keeps it
-    /// in a register. A size of 0 and one that is not small fail the comparison with the small sizes, or that
-    /// with the room; a reap without a chunk fails the latter like one with a full chunk.
     template <Failure F>
-    [[gnu::always_inline]] void *take(std::size_t size, std::size_t alignment) {
-        Taken got;
-        if (!bump(size, alignment, got)) [[unlikely]] {
-            got = out_of_line([=](Reap &reap) { return reap.serve<F>(size, alignment); });
-            if (F == Failure::throws && got.object == nullptr) [[unlikely]]
-                HeldException::rethrow(got.next);
-        }
-        current_ = got.next;
-        // Keeps both values alive on every path, so that the compiler keeps them in registers across
-        // iterations. They are multiples of 8.
-        if (distance(shadow_, limit_) == 1) __builtin_unreachable();
-        return got.object;
-    }
+    [[gnu::always_inline]] inline void *take(std::size_t size, std::size_t alignment);
 
-    [[gnu::always_inline]] bool bump(std::size_t size, std::size_t alignment, Taken &got) noexcept {
-        if constexpr (told)
-            return bump_alone(size, alignment, got);
-        else
-            return bump_and_note(size, alignment, got);
-    }
+    [[gnu::always_inline]] inline void *take_same_hole(std::size_t size, std::size_t alignment) noexcept;
 
-    /// Where sizes are told. As in Region.
-    [[gnu::always_inline]] bool bump_alone(std::size_t size, std::size_t alignment, Taken &got) noexcept {
-        std::byte *const at = current_;
-        if (alignment > unit || !is_alignment(alignment)) [[unlikely]]
-            return false;
-        const std::size_t last = (size - 1) & ~(unit - 1);
-        if (last >= distance(at, limit_)) [[unlikely]] {
-            if (reuse_ == nullptr || reuse_->misses == FreeBlocks::in_quantum ||
-                last >= Shadow::largest_small)
-                return false;
-            const std::size_t code = last / unit;
-            if (has_free(code)) {
-                got = {take_free(code), at};
-                return true;
-            }
-            if (++reuse_->misses >= FreeBlocks::most_misses || last >= distance(at, end_)) return false;
-            limit_ = at + last + unit;
-        }
-        got = {at, at + last + unit};
-        return true;
-    }
+    [[gnu::always_inline]] inline bool bump(std::size_t size, std::size_t alignment, Taken &got) noexcept;
 
-    [[gnu::always_inline]] bool bump_and_note(std::size_t size, std::size_t alignment, Taken &got) noexcept {
-        std::byte *const at = current_;
-        std::byte *limit = limit_;
-        std::byte *const shadow = shadow_;
-        if (alignment > unit || !is_alignment(alignment)) [[unlikely]]
-            return false;
-        std::size_t over = size - Shadow::first_of_second;
-        if (over > Shadow::largest_small - Shadow::first_of_second) [[unlikely]] {
-            if (size - 1 >= Shadow::first_of_second - 1) return bump_long(size, got);
-            over = 0;
-        }
-        // Otherwise the code below would be duplicated for each of the two paths here.
-        if (__builtin_constant_p(size) == 0) asm("" : "+r"(over));
-        const std::size_t code = over / unit;
-        const std::size_t whole = Shadow::size_for(code);
-        const std::size_t next = distance(nullptr, at) + whole; // both may be null
-        if (next > distance(nullptr, limit)) [[unlikely]] {
-            if (reuse_ == nullptr || reuse_->misses == FreeBlocks::in_quantum) return false;
-            // Otherwise the compiler would split the sum above for what is needed here. The assembler may
-            // change the value.
-            std::size_t hidden = code; // NOLINT(misc-const-correctness)
-            asm("" : "+r"(hidden));
-            if (has_free(hidden)) {
-                got = {take_free(hidden), at};
-                return true;
-            }
-            if (++reuse_->misses >= FreeBlocks::most_misses || next > distance(nullptr, end_)) return false;
-        }
-        *Shadow::byte_at(shadow, at) = static_cast<typename Shadow::Code>(code);
-        got = {at, at + whole};
-        return true;
-    }
+    [[gnu::always_inline]] inline bool bump_alone(std::size_t size, std::size_t alignment,
+                                                  Taken &got) noexcept;
 
-    /// The same for an object that is not small, up to 32 KB. Its size takes five bytes of the shadow.
-    [[gnu::always_inline]] bool bump_long(std::size_t size, Taken &got) noexcept {
-        constexpr std::size_t least = Shadow::largest_small + 1; // 0, too, is no such size
-        constexpr std::size_t most = std::size_t{32} << 10;
-        std::byte *const at = current_;
-        const std::size_t whole = Shadow::block_for(size);
-        // Small ones may have passed the limit.
-        if (size - least > most - least || distance(nullptr, at) + whole > distance(nullptr, limit_) ||
-            whole > options_->large_object)
-            return false;
-        Shadow::set_long_at(shadow_, at, whole);
-        got = {at, at + whole};
-        return true;
-    }
+    [[gnu::always_inline]] inline bool bump_and_note(std::size_t size, std::size_t alignment,
+                                                     Taken &got) noexcept;
 
-    /// Whether a bin has a block. Checked mode does not follow a link to anything else.
-    [[gnu::always_inline]] bool has_free(std::size_t code) noexcept {
-        Block *&bin = reuse_->bins[code];
-        if constexpr (checked) return bin != nullptr && is_sound(bin, Shadow::size_for(code), false);
-        if constexpr (hardened) return bin != nullptr && (is_intact(bin, code) || give_up(bin));
-        return bin != nullptr;
-    }
+    [[gnu::always_inline]] static inline std::byte *about_to_be_written(std::byte *object) noexcept;
 
-    /// Hardened mode's check: whether the first block of a bin is free, of that size, and has a valid link.
-    [[gnu::always_inline]] bool is_intact(const Block *block, std::size_t code) const noexcept {
-        return *Shadow::byte_of(block) == (code | Shadow::is_free) && links_.is_valid(block);
-    }
+    [[gnu::always_inline]] inline bool bump_long(std::size_t size, Taken &got) noexcept;
 
-    /// Takes a block off its bin, which must not be empty. The shadow never marked it free, except in
-    /// hardened mode.
-    [[gnu::always_inline]] void *take_free(std::size_t code) noexcept {
-        Block *const block = FreeBlocks::pop(links_, reuse_->bins[code]);
-        if constexpr (hardened)
-            *Shadow::byte_of(block) =
-                told ? typename Shadow::Code{} : static_cast<typename Shadow::Code>(code);
-        __builtin_prefetch(reuse_->bins[code]);
-        reuse_->bytes -= Shadow::size_for(code);
-        return block;
-    }
+    [[gnu::always_inline]] inline bool has_free(std::size_t code) noexcept;
 
-    /// Frees a small block inline; any other code takes the slow path.
-    [[gnu::always_inline]] void give(void *object, std::size_t code) noexcept {
-        if (code > Shadow::last_small) [[unlikely]]
-            return free_out_of_line(object, 0);
-        auto *const block = static_cast<std::byte *>(object);
-        if (block + Shadow::size_for(code) == current_) {
-            current_ = block;
-            return;
-        }
-        put_in_bin(object, code);
-    }
-    [[gnu::always_inline]] void put_in_bin(void *object, std::size_t code) noexcept {
-        const std::size_t whole = Shadow::size_for(code);
-        if (reuse_ == nullptr) [[unlikely]]
-            return free_out_of_line(object, whole);
-        FreeBlocks::push(links_, reuse_->bins[code], object);
-        reuse_->bytes += whole;
-    }
+    [[gnu::always_inline]] inline bool is_intact(const Block *block, std::size_t code) const noexcept;
 
-    /// Hardened mode's free of a small block in the common case. From now on the shadow marks it free.
-    /// `size`: as the caller gave it, or any_size.
-    [[gnu::always_inline]] void retire(void *object, std::size_t size, std::size_t alignment) noexcept {
-        if (reuse_ == nullptr || Shadow::offset_of(object) == 0 || !is_mine(object)) [[unlikely]]
-            return retire_slow(object, size, alignment);
-        typename Shadow::Code *const byte = Shadow::byte_of(object);
-        const std::size_t asked = told || size != guard::any_size ? Shadow::code_for(size) : *byte;
-        const bool is_as_told = told ? *byte == 0 && alignment <= unit : *byte == asked;
-        if (!is_as_told || asked > Shadow::last_small ||
-            reinterpret_cast<std::uintptr_t>(object) % unit != 0 ||
-            distance(current_, object) < distance(current_, end_)) [[unlikely]]
-            return retire_slow(object, size, alignment);
-        *byte = static_cast<typename Shadow::Code>(asked | Shadow::is_free);
-        reuse_->bytes += Shadow::size_for(asked);
-        keep_back(object);
-    }
+    [[gnu::always_inline]] inline void *take_free(std::size_t code) noexcept;
 
-    /// Puts a block that the shadow marks free into quarantine, and the one that has been there longest into
-    /// its bin. While a block is there its link is null, and is checked afterwards.
-    [[gnu::always_inline]] void keep_back(void *block) noexcept {
-        links_.template make<Block>(block, nullptr);
-        auto *const oldest = static_cast<Block *>(quarantine_.exchange(block));
-        if (oldest == nullptr) return;
-        const std::size_t code = *Shadow::byte_of(oldest) - std::size_t{Shadow::is_free};
-        if (code > Shadow::last_small || !links_.is_last(oldest)) [[unlikely]]
-            return report_written(oldest);
-        FreeBlocks::push(links_, reuse_->bins[code], oldest);
-    }
+    [[gnu::always_inline]] inline void give(void *object, std::size_t code) noexcept;
+    [[gnu::always_inline]] inline void put_in_bin(void *object, std::size_t code) noexcept;
 
-    /// The same where both sizes are small, and the object is the last one.
-    [[gnu::always_inline]] bool resize_last(void *object, std::size_t size) noexcept {
-        if (Shadow::offset_of(object) == 0) return false;
-        auto *const block = static_cast<std::byte *>(object);
-        typename Shadow::Code *const byte = Shadow::byte_of(block);
-        const std::size_t code = Shadow::code_for(size);
-        if (*byte > Shadow::last_small || code > Shadow::last_small ||
-            block + Shadow::size_for(*byte) != current_ || Shadow::size_for(code) > distance(block, end_))
-            return false;
-        *byte = static_cast<typename Shadow::Code>(code);
-        current_ = block + Shadow::size_for(code);
-        return true;
-    }
+    [[gnu::always_inline]] inline void retire(void *object, std::size_t size, std::size_t alignment) noexcept;
+
+    [[gnu::always_inline]] inline void keep_back(void *block) noexcept;
+
+    [[gnu::always_inline]] inline bool resize_last(void *object, std::size_t size) noexcept;
 
     void free_out_of_line(void *object, std::size_t whole, std::size_t alignment = unit) noexcept {
         out_of_line([=](Reap &reap) { return reap.free_slow(object, whole, alignment), true; });
@@ -884,7 +540,10 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     void *serve_block(std::size_t size, std::size_t whole, std::size_t alignment);
     void *find_free(std::size_t whole, std::size_t alignment) noexcept;
     void *take_from_space(std::size_t whole, std::size_t alignment) noexcept;
-    void *take_same_hole(std::size_t whole, std::size_t alignment) noexcept;
+    // Static, so that the address of a reap does not escape.
+    [[gnu::noinline]] static void *pop_same_hole(FreeBlocks *reuse, Rare *rare, std::size_t whole) noexcept;
+    [[gnu::noinline]] static bool free_long(FreeBlocks *reuse, Rare *rare, std::byte *block,
+                                            const std::byte *current, const std::byte *end) noexcept;
     void *take_from_hole(std::size_t whole, std::size_t alignment) noexcept;
     void *take_from_bins(std::size_t whole, std::size_t alignment) noexcept;
     bool is_sound(Block *&list, std::size_t whole, bool marked) const noexcept;
@@ -941,43 +600,11 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         return small != 0 ? small : header_of(const_cast<void *>(block))->size;
     }
 
-    void link(Cleanup *cleanup, const void *block) noexcept {
-        cleanup->older = known().cleanups;
-        cleanup->newer = nullptr;
-        OfBlock::set(*cleanup, block);
-        CodeSeal::set(*cleanup);
-        set_newer(cleanup->older, cleanup);
-        rare().cleanups = cleanup;
-    }
-    static void set_newer(Cleanup *cleanup, Cleanup *newer) noexcept {
-        if (cleanup == nullptr || !CodeSeal::holds(*cleanup)) return; // stays as it is, to be found
-        cleanup->newer = newer;
-        CodeSeal::set(*cleanup);
-    }
+    inline void link(Cleanup *cleanup, const void *block) noexcept;
+    static inline void set_newer(Cleanup *cleanup, Cleanup *newer) noexcept;
     static void unlink(Rare &rare, Cleanup *cleanup) noexcept;
-    /// Whether a cleanup is as create() made it, in a block that was not freed since. If not, all cleanups
-    /// are abandoned: destructors do not run.
-    bool is_linked(const Cleanup *cleanup) noexcept {
-        if constexpr (checked || hardened) {
-            if (!CodeSeal::holds(*cleanup)) return give_up_cleanups(Misuse::corruption, cleanup);
-        }
-        if constexpr (hardened) {
-            const void *const block = OfBlock::get(*cleanup);
-            const bool has_byte = is_marked() && Shadow::offset_of(block) != 0;
-            if (has_byte && Shadow::is_free_block(block))
-                return give_up_cleanups(Misuse::skipped_destructor, block);
-        }
-        return true;
-    }
-    /// Runs the youngest destructor. Returns false if all was freed meanwhile: then nothing is left to do. In
-    /// place and inline: a destructor may use this reap, and destroy what the mark records as the newest that
-    /// stays.
-    [[gnu::always_inline]] bool run_cleanup() noexcept {
-        Cleanup *const cleanup = known().cleanups;
-        if (!is_linked(cleanup)) return true; // they are given up
-        unlink(*rare_, cleanup);
-        return detail::Running::run(cleanup) != detail::Ran::gone;
-    }
+    inline bool is_linked(const Cleanup *cleanup) noexcept;
+    [[gnu::always_inline]] inline bool run_cleanup() noexcept;
 
     template <class Use>
     bool walk(const Chunk *chunk, Use use) const;
@@ -1009,15 +636,8 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
     bool is_live(const void *object) const noexcept;
     /// Whether superblocks name the owner of a chunk: in hardened mode, unless another class does it.
     static constexpr bool has_owner_words = hardened && !is_owned;
-    static OwnerWord *owner_word(const void *address) noexcept {
-        return reinterpret_cast<OwnerWord *>(Superblocks<SystemPages, Window>::word_for(address));
-    }
-    /// The record of who owns an object, or an address near one: in the superblock, or for a large object
-    /// aligned to one, in front of it.
-    static const OwnerRecord &owner_of(const void *object) noexcept {
-        if (Shadow::offset_of(object) == 0) return header_of(const_cast<void *>(object))->owner;
-        return *reinterpret_cast<const OwnerRecord *>(owner_word(object));
-    }
+    static inline OwnerWord *owner_word(const void *address) noexcept;
+    static inline const OwnerRecord &owner_of(const void *object) noexcept;
     /// Hardened mode: whether owner_of() may be read.
     [[gnu::always_inline]] bool has_owner(const void *object) const noexcept
         requires hardened // the record of windows takes 16 MB of address space
@@ -1025,26 +645,9 @@ class Reap : private detail::ReapState, public ArrayMembers<Reap<Upstream, Granu
         return links_.covers(object) && recorded_windows<Window>.has(static_cast<const std::byte *>(object) -
                                                                      (Shadow::offset_of(object) == 0));
     }
-    /// Hardened mode: whether the address is in memory of this reap.
-    [[gnu::always_inline]] bool is_mine(const void *object) const noexcept {
-        if constexpr (has_owner_words) return has_owner(object) && owner_of(object).names(this);
-        return links_.covers(object);
-    }
-    /// Names this reap the owner of a chunk, and ends that.
-    [[gnu::always_inline]] void own(const void *chunk, std::size_t size) const noexcept {
-        if constexpr (has_owner_words) {
-            for (std::size_t at = 0; at < size; at += Superblocks<SystemPages, Window>::smallest)
-                (::new (static_cast<void *>(owner_word(static_cast<const std::byte *>(chunk) + at)))
-                     OwnerWord)
-                    ->set(this);
-        }
-    }
-    [[gnu::always_inline]] static void disown(const void *chunk, std::size_t size) noexcept {
-        if constexpr (has_owner_words) {
-            for (std::size_t at = 0; at < size; at += Superblocks<SystemPages, Window>::smallest)
-                owner_word(static_cast<const std::byte *>(chunk) + at)->clear();
-        }
-    }
+    [[gnu::always_inline]] inline bool is_mine(const void *object) const noexcept;
+    [[gnu::always_inline]] inline void own(const void *chunk, std::size_t size) const noexcept;
+    [[gnu::always_inline]] static inline void disown(const void *chunk, std::size_t size) noexcept;
     void own(Large *large) const noexcept;
     static void disown(Large *large) noexcept;
     static bool end_without_owner(void *object) noexcept;
@@ -1095,12 +698,16 @@ using SizedReap = Reap<Upstream, 16, Window, Sizes::told>;
 } // namespace reap::inline REAP_MODE
 
 // The out-of-line parts of a reap, by purpose.
+#include "reap/layer/reap/bins.h"     // IWYU pragma: keep
+#include "reap/layer/reap/bump.h"     // IWYU pragma: keep
 #include "reap/layer/reap/chunks.h"   // IWYU pragma: keep
+#include "reap/layer/reap/cleanups.h" // IWYU pragma: keep
 #include "reap/layer/reap/ends.h"     // IWYU pragma: keep
 #include "reap/layer/reap/free.h"     // IWYU pragma: keep
 #include "reap/layer/reap/guarded.h"  // IWYU pragma: keep
 #include "reap/layer/reap/hardened.h" // IWYU pragma: keep
 #include "reap/layer/reap/look.h"     // IWYU pragma: keep
+#include "reap/layer/reap/owners.h"   // IWYU pragma: keep
 #include "reap/layer/reap/resize.h"   // IWYU pragma: keep
 #include "reap/layer/reap/serve.h"    // IWYU pragma: keep
 

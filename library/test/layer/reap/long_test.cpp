@@ -92,4 +92,16 @@ TYPED_TEST(LongObject, HasMemoryOfItsOwnAboveTheOptionsSize) {
     EXPECT_TRUE(reap.check());
 }
 
+TYPED_TEST(LongObject, AboveTheOptionsSizeTakesNoHole) {
+    TypeParam reap(reap::ReapOptions{.first_chunk = std::size_t{64} << 10, .large_object = 4096});
+    void *objects[4];
+    for (void *&object : objects) object = reap.allocate(2048);
+    (void)reap.allocate(2048);
+    for (void *const object : objects) reap.deallocate(object);
+    reap.trim();
+    (void)reap.allocate(8192); // as large as the hole
+    EXPECT_EQ(reap.statistics().large_objects, 1U);
+    EXPECT_TRUE(reap.check());
+}
+
 } // namespace

@@ -43,6 +43,24 @@ void Reap<Upstream, Granule, Window, S>::free_slow(void *object, std::size_t who
     put_free(block, whole);
 }
 
+/// Frees an object that is not small, in the common case: its memory becomes a hole. Returns false otherwise;
+/// then free_slow() does it.
+template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
+bool Reap<Upstream, Granule, Window, S>::free_long(FreeBlocks *reuse, Rare *rare, std::byte *block,
+                                                   const std::byte *current, const std::byte *end) noexcept {
+    if (reuse == nullptr || *Shadow::byte_of(block) != Shadow::is_long) return false;
+    const std::size_t whole = Shadow::size_of(block);
+    std::byte *const next = block + whole;
+    const bool is_unused = distance(current, block) < distance(current, end);
+    const bool is_last = next == current;
+    const bool is_hole = whole != 0 && reinterpret_cast<std::uintptr_t>(next) % 16 == 0;
+    if (is_unused || is_last || !is_hole) return false;
+    Shadow::set_free(block, Shadow::is_free);
+    rare->free_bytes += whole;
+    FreeBlocks::push(PlainLinks<Reap>(), reuse->holes[FreeBlocks::magnitude_of(whole)], block);
+    return true;
+}
+
 /// The rare state, from here on.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 detail::ReapState::Rare &Reap<Upstream, Granule, Window, S>::rare() noexcept {

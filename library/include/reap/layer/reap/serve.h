@@ -43,8 +43,8 @@ void *Reap<Upstream, Granule, Window, S>::serve_or_fail(std::size_t size, std::s
     return serve_block<F>(size, Shadow::block_for(size), alignment);
 }
 
-/// In this order: a hole of the same size; free memory; memory freed by coalescing neighbours, if that is
-/// worthwhile; a new chunk; and if there is none, coalescing in any case.
+/// In this order, after a hole of the same size: free memory; memory freed by coalescing neighbours, if that
+/// is worthwhile; a new chunk; and if there is none, coalescing in any case.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
 template <Failure F>
 void *Reap<Upstream, Granule, Window, S>::serve_block(std::size_t size, std::size_t whole,
@@ -52,7 +52,6 @@ void *Reap<Upstream, Granule, Window, S>::serve_block(std::size_t size, std::siz
     const std::size_t need = whole + alignment - unit;
     if (need > largest_in_chunk()) return take_large<F>(size, alignment);
 
-    if (void *const object = take_same_hole(whole, alignment); object != nullptr) return object;
     if (void *const object = find_free(whole, alignment); object != nullptr) return object;
     if (is_sweep_due()) {
         sweep();
@@ -158,17 +157,18 @@ void *Reap<Upstream, Granule, Window, S>::take_from_space(std::size_t whole, std
 }
 
 /// The newest hole of this magnitude, if it has exactly this size: most often, where long objects of one size
-/// are replaced. Checked and hardened mode look at a hole more closely.
+/// are replaced. Not in checked and hardened mode, which look at a hole more closely.
 template <Source Upstream, std::size_t Granule, std::size_t Window, Sizes S>
-void *Reap<Upstream, Granule, Window, S>::take_same_hole(std::size_t whole, std::size_t alignment) noexcept {
-    if (checked || hardened || reuse_ == nullptr || whole <= Shadow::largest_small || alignment != unit)
-        return nullptr;
-    Block *&list = reuse_->holes[FreeBlocks::magnitude_of(whole)];
+void *Reap<Upstream, Granule, Window, S>::pop_same_hole(FreeBlocks *reuse, Rare *rare,
+                                                        std::size_t whole) noexcept {
+    Block *&list = reuse->holes[FreeBlocks::magnitude_of(whole)];
     if (list == nullptr || Shadow::size_of(list) != whole) return nullptr;
-    Block *const hole = FreeBlocks::pop(links_, list);
-    rare_->free_bytes -= whole;
-    if constexpr (told) Shadow::clear(hole, FreeBlocks::smallest_hole);
-    note(reinterpret_cast<std::byte *>(hole), whole);
+    Block *const hole = FreeBlocks::pop(PlainLinks<Reap>(), list);
+    rare->free_bytes -= whole;
+    if constexpr (told)
+        Shadow::clear(hole, FreeBlocks::smallest_hole);
+    else
+        Shadow::set_free(hole, 0);
     return hole;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -84,7 +85,7 @@ class Shadow {
         std::memcpy(&units, byte + 1, sizeof units);
         return units * Unit;
     }
-    /// Records its size. A block longer than largest_small covers far more than five bytes of the shadow.
+    /// Records its size. A block longer than largest_small covers far more than eight bytes of the shadow.
     static void set(void *block, std::size_t size, Code free) noexcept {
         Code *const byte = byte_of(block);
         if (size < least) {
@@ -116,10 +117,13 @@ class Shadow {
     }
 
   private:
+    /// One store. The last three of the eight bytes stand for nothing.
     static void set_long(Code *byte, std::size_t size, Code free) noexcept {
-        *byte = is_long | free;
-        const auto units = static_cast<std::uint32_t>(size / Unit);
-        std::memcpy(byte + 1, &units, sizeof units);
+        const std::uint64_t code = is_long | free;
+        const std::uint64_t units = static_cast<std::uint32_t>(size / Unit);
+        constexpr bool is_little = std::endian::native == std::endian::little;
+        const std::uint64_t record = is_little ? units << 8U | code : code << 56U | units << 24U;
+        std::memcpy(byte, &record, sizeof record);
     }
 };
 
