@@ -45,10 +45,7 @@ def write_page(
         "made_by": command_line(["reap", *sys.argv[1:]]),
         "machine": machine_rows(machine.describe()),
     }
-    name, charts = "commandline/tables.html.j2", Charts()
-    if figure is None:
-        page = html.page(name, frame="shell.html.j2", chart=None, **words)
-    else:
-        chart = charts.add(*figure)
-        page = html.charted_page(name, charts.data(), frame="charted.html.j2", chart=chart, **words)
+    charts = Charts()
+    chart = charts.add(*figure) if figure else None
+    page = html.figured_page("commandline/tables.html.j2", charts, chart=chart, **words)
     write_safely(path, page.encode(), force=force)

@@ -96,8 +96,11 @@ def gains_little(side: Side, comparison: Comparison) -> bool:
 
 
 def hardly_pays(side: Side, comparison: Comparison) -> bool:
-    """Whether every verb says that there is little to gain: a little, which memory does not outweigh."""
-    return gains_little(side, comparison) and not costs_heavy_memory(side)
+    """Whether every verb says that there is little to gain: a little, which memory does not outweigh.
+
+    A build is asked about for its time, whatever memory it takes.
+    """
+    return gains_little(side, comparison) and (bool(comparison.against) or not costs_heavy_memory(side))
 
 
 def slower_elsewhere(here: Ratio, side: Side, worth: float) -> Ratio | None:

@@ -16,7 +16,7 @@ BELOW_ONE = "Ratios are to the baseline: below 1 is less (better), above 1 is mo
 
 INCONCLUSIVE = "Inconclusive: the interval contains 1, so the difference may be chance."
 
-DISTRUST = "(!) marks figures that cannot be trusted: another allocator served it, or it behaved differently."
+DISTRUST = "(!) marks doubtful figures: another allocator was in use, or the program behaved differently."
 
 REQUESTS = "Requests per second: higher is better."
 

@@ -27,8 +27,9 @@ def of_level(level: DragLevel, place: str = "") -> list[Figure]:
     whole = Figure(
         "drag",
         "Bytes in use, needed and dragged, over bytes allocated",
-        "Means of each stretch. What is dragged lies on what is needed. Line: the most in use.",
-        f"at most {units.size(level.peak)} in use, and {units.size(level.needed_peak)} needed",
+        "Means of each stretch. What is dragged lies on what is needed, by site with its share of all drag. "
+        "Line: the most in use.",
+        f"{level.name}: at most {units.size(level.peak)} in use, and {units.size(level.needed_peak)} needed",
         wide=True,
         option=f"all-{place}",
     )
@@ -71,7 +72,6 @@ def data_of(level: DragLevel) -> DragLevel:
             site,
             function=shortened(printable(site.function), _WIDE),
             stack=[],
-            location="",
             module="",
             via="",
         )

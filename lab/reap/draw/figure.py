@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from reap.base import redact
 from reap.base.records import Record
 from reap.base.text import plain_json
 
@@ -28,11 +29,15 @@ class Charts:
         self._answers: list[Record] = []
 
     def add(self, figure: Figure, chart: Record) -> dict[str, object]:
-        """The words of the template for one more."""
-        number = len(self._answers)
-        self._answers.append(chart)
+        """The words of the template for one more, which may be drawn from the data of the last."""
+        if not self._answers or self._answers[-1] is not chart:
+            self._answers.append(chart)
+        number = len(self._answers) - 1
         return {"section": {"anchor": f"chart-{number}", "number": number}, "figure": figure}
 
     def data(self) -> bytes:
         """All of them, as the scripts read them."""
-        return plain_json(msgspec.json.encode({"answers": self._answers}))
+        return plain_json(msgspec.json.encode({"answers": redact.shared(self._answers)}))
+
+    def __bool__(self) -> bool:
+        return bool(self._answers)

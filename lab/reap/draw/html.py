@@ -13,6 +13,7 @@ import markupsafe
 from reap import __version__
 from reap.base import redact
 from reap.base.text import printable
+from reap.draw.figure import Charts
 
 FIGURES = (
     "drag",
@@ -84,6 +85,13 @@ def page(name: str, **words: object) -> str:
 def charted_page(name: str, data: bytes, **words: object) -> str:
     """A page with figures, from a template of ours that extends charted.html.j2; `data` is JSON."""
     return template(name).render(version=__version__, **charted(embedded(data)), **redact.shared(words))
+
+
+def figured_page(name: str, charts: Charts, **words: object) -> str:
+    """A page from a template that extends `frame`: charted.html.j2, or shell.html.j2 without a figure."""
+    if charts:
+        return charted_page(name, charts.data(), frame="charted.html.j2", **words)
+    return page(name, frame="shell.html.j2", **words)
 
 
 def charted(data: str, libraries: Iterable[str] = ()) -> dict[str, object]:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     {"threads": click.BOOL}, "threads=no, allocated by the first thread, and not divided among all"
 )
 @click.option("--save-profile", type=outputs.FILE, help="Write the size profile, for --litter profile=FILE.")
-@click.option("--map", "mapped", is_flag=True, help="Run once more for a map of the heap, for --html.")
+@click.option(
+    "--map", "mapped", is_flag=True, help="Run once more for a map of the heap: a figure in --html."
+)
 @click.option("-a", "--allocator", default="glibc", help="A name, or NAME=/path/lib.so.")
 @click.option("--timeout", type=SECONDS, help="Time limit in seconds.")
 @outputs.json

@@ -106,8 +106,8 @@ def figure(heap: HeapMap) -> Figure:
     return Figure(
         "heap",
         "Map of the heap",
-        f"Each square: {units.number(pages, 'used page')} of {PAGE} bytes, the fuller the darker. Grey: "
-        f"litter that stays ({litter}). Orange: the program's ({own}).",
+        f"Each square: {units.number(pages, 'used page')} of {PAGE} bytes, the fuller, the stronger its "
+        f"colour. Grey: litter that stays ({litter}). Orange: the program's ({own}).",
         index(heap),
         wide=True,
     )

@@ -8,6 +8,7 @@ import pytest
 from lab.test.answer.test_browser import Page
 
 from reap.draw import html
+from reap.draw.figure import Charts
 
 pytestmark = [pytest.mark.browser, chromium.needed]
 
@@ -47,7 +48,7 @@ def shown(browser: Any, folder: Path, text: str) -> Page:
     ("text", "links"),
     [
         (html.charted_page("rss/page.html.j2", b'{"answers": []}', **RESIDENCE), ["#remedies", "#machine"]),
-        (html.charted_page("drag/sample/page.html.j2", b'{"answers": []}', **DRAG), []),
+        (html.figured_page("drag/sample/page.html.j2", Charts(), **DRAG), []),
     ],
     ids=["rss", "drag"],
 )

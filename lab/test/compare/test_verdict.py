@@ -112,6 +112,10 @@ def test_a_build_is_faster_whatever_memory_it_takes() -> None:
     heavy.ratios["peak_resident"] = ratio_of("peak_resident", 3.0, 0.01, baseline=200.0 * (1 << 20))
     comparison = comparison_of([heavy], against={"new": ["./new"]})
     assert words.headline(comparison).startswith("new is faster")
+    heavy.ratios["cpu"] = ratio_of("cpu", 0.975, 0.01)
+    assert words.headline(comparison_of([heavy], against={"new": ["./new"]})).startswith(
+        "little to gain: new"
+    )
 
 
 def test_a_gain_of_a_program_that_is_too_short_is_none() -> None:

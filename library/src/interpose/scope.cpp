@@ -29,8 +29,8 @@ int leave([[maybe_unused]] int out) noexcept {
 
 #pragma GCC visibility push(default)
 extern "C" {
-std::size_t reap_scope_open() { return open<Served>(); }
-void reap_scope_close(std::size_t scope) { close<Served>(scope); }
-int reap_scope_leave(int out) { return leave<Served>(out); }
+std::size_t reap_malloc_open_scope() { return open<Served>(); }
+void reap_malloc_close_scope(std::size_t scope) { close<Served>(scope); }
+int reap_malloc_leave_scope(int out) { return leave<Served>(out); }
 }
 #pragma GCC visibility pop

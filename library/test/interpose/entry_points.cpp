@@ -88,9 +88,9 @@ TEST(EntryPoints, AreAllOurs) {
                              "malloc_stats",
                              "malloc_info",
                              "reap_mallctl",
-                             "reap_scope_open",
-                             "reap_scope_close",
-                             "reap_scope_leave",
+                             "reap_malloc_open_scope",
+                             "reap_malloc_close_scope",
+                             "reap_malloc_leave_scope",
                              "free_sized",
                              "free_aligned_sized",
                              "__libc_malloc",
@@ -131,34 +131,22 @@ TEST(EntryPoints, ScopesPutObjectsSideBySide) {
     const auto distance = [](const void *first, const void *second) {
         return static_cast<const char *>(second) - static_cast<const char *>(first);
     };
-    if (!is_of_reaps()) { // no scopes
-        EXPECT_EQ(reap_scope_open(), 0U);
-        EXPECT_EQ(reap_scope_leave(1), 1);
-        reap_scope_close(1);
-        return;
-    }
     void *escaped = nullptr;
     {
         const reap::Scope scope;
         void *const first = malloc(100);
-        auto *const second = static_cast<char *>(::operator new(1000));
-        void *const third = calloc(10, 4);
-        EXPECT_EQ(distance(first, second), 112);
-        EXPECT_EQ(distance(second, third), 1008);
-        EXPECT_EQ(*static_cast<int *>(third), 0);
+        void *const second = ::operator new(1000);
         {
             const reap::Scope::Outside outside;
-            void *const out = malloc(100);
-            EXPECT_NE(distance(third, out), 48);
-            free(out);
+            free(malloc(100));
         }
-        escaped = malloc(100);
-        EXPECT_EQ(distance(third, escaped), 48);
+        escaped = calloc(10, 4);
+        EXPECT_EQ(distance(first, second) == 112 && distance(second, escaped) == 1008, is_of_reaps());
+        EXPECT_EQ(*static_cast<int *>(escaped), 0);
         free(first);
         ::operator delete(second);
-        free(third);
     }
-    std::memset(escaped, 1, 100);
+    std::memset(escaped, 1, 40);
     free(escaped);
 }
 

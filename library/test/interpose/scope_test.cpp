@@ -153,6 +153,29 @@ TEST(Scope, AnInnerOneHasChunksOfItsOwn) {
     free_all(outside);
 }
 
+TEST(Scope, AnInnerOneHasChunksBesideManyOfAnOuterOne) {
+    const Scope outer;
+    const std::vector<void *> outside = signed_objects(30000, 100); // more than may be pinned
+    EXPECT_LE(chunks_of(outside).size(), 105U) << "all of them lie in its chunks";
+    for (int round = 0; round < 100; ++round) {
+        const Scope inner;
+        const std::vector<void *> objects = signed_objects(50, 64);
+        EXPECT_EQ(chunks_of(objects).size(), 1U);
+        free_all(objects);
+    }
+    free_all(outside);
+}
+
+TEST(Scope, WhatOtherThreadsFreeOfAnOpenOneIsUsedAgain) {
+    const Scope scope;
+    const std::size_t before = Heap::statistics().mine;
+    for (int round = 0; round < (REAP_TSAN ? 5 : 100); ++round) {
+        const std::vector<void *> objects = signed_objects(3000, 100);
+        std::thread([&] { free_all(objects); }).join();
+    }
+    EXPECT_LE(Heap::statistics().mine, before + 40 * chunk);
+}
+
 TEST(Scope, OfTooManyTheLastHaveNoChunks) {
     std::array<std::size_t, ScopedPart::most_open + 3> open{};
     for (std::size_t &each : open) each = Heap::open_scope();
@@ -324,6 +347,13 @@ TEST(ScopeDeathTest, HardenedAndCheckedModeFindAnObjectThatIsFreedAgain) {
         Heap::free(objects[1]);
     };
     EXPECT_DEATH(twice(), "double free");
+    const auto resized = [] {
+        const Scope scope;
+        const std::vector<void *> objects = signed_objects(3, 100);
+        Heap::free(objects[2]);
+        Heap::free(Heap::reallocate(objects[2], 200));
+    };
+    EXPECT_DEATH(resized(), "double free") << "it came to life again";
 }
 
 } // namespace

@@ -17,4 +17,4 @@ def render(profile: DragProfile) -> str:
     command = shortened(shlex.join(profile.command), _LONGEST)
     charts = Charts()
     shown = view.view(profile, charts)
-    return html.charted_page("drag/exact/page.html.j2", charts.data(), command=command, drag=shown)
+    return html.figured_page("drag/exact/page.html.j2", charts, command=command, drag=shown)

@@ -120,7 +120,8 @@ def _level(level: DragLevel, words: str, most: int, charts: Charts | None, place
     if charts is None:
         drawings: list[dict[str, object]] = [{"figure": figure} for figure in figures.of_level(level, place)]
     else:
-        drawings = [charts.add(figure, figures.data_of(level)) for figure in figures.of_level(level)]
+        data = figures.data_of(level)
+        drawings = [charts.add(figure, data) for figure in figures.of_level(level)]
     return LevelView(
         name=level.name,
         words=words,

@@ -44,9 +44,9 @@ def render(sampled: SampledDrag) -> str:
     held = sampled.processes
     charts = Charts()
     shown = [_process(each, charts) for each in held[:_MOST_PROCESSES] if each.sites or process_notes(each)]
-    return html.charted_page(
+    return html.figured_page(
         "drag/sample/page.html.j2",
-        charts.data(),
+        charts,
         command=shortened(shlex.join(sampled.command), _LONGEST),
         verdict=verdict(held),
         rows=[process_row(each) for each in held[:_MOST_ROWS]],

@@ -15,25 +15,29 @@
       echarts.connect(chart.group);
     }
     reapReport.charts[figure.id] = chart;
-    drawn.push({ chart, kind, answer, option });
+    drawn.push({ chart, kind, answer, option, fixed: built.fixed });
     data.attach(figure, built);
   };
 
-  const redraw = () => {
-    for (const { chart, kind, answer, option } of drawn) {
-      const { legend, dataZoom } = chart.getOption();
-      const fresh = figures.build(kind, answer, option).option;
-      // What the reader has chosen stays: hidden curves and the zoomed span.
-      if (fresh.legend && legend?.[0]) fresh.legend.selected = legend[0].selected;
-      if (fresh.dataZoom && dataZoom) {
-        fresh.dataZoom = fresh.dataZoom.map((zoom, index) => ({
-          ...zoom,
-          start: dataZoom[index].start,
-          end: dataZoom[index].end,
-        }));
-      }
-      chart.setOption(fresh, true);
+  const renew = ({ chart, kind, answer, option }) => {
+    const { legend, dataZoom } = chart.getOption();
+    const { option: fresh, height } = figures.build(kind, answer, option);
+    chart.getDom().style.height = `${height}px`;
+    chart.resize();
+    // What the reader has chosen stays: hidden curves and the zoomed span.
+    if (fresh.legend && legend?.[0]) fresh.legend.selected = legend[0].selected;
+    if (fresh.dataZoom && dataZoom) {
+      fresh.dataZoom = fresh.dataZoom.map((zoom, index) => ({
+        ...zoom,
+        start: dataZoom[index].start,
+        end: dataZoom[index].end,
+      }));
     }
+    chart.setOption(fresh, true);
+  };
+
+  const redraw = () => {
+    drawn.forEach(renew);
     flames.redraw();
   };
 
@@ -66,7 +70,11 @@
     }
   }
   const watch = new ResizeObserver((entries) => {
-    for (const { target } of entries) echarts.getInstanceByDom(target)?.resize();
+    for (const { target } of entries) {
+      const figure = drawn.find(({ chart }) => chart.getDom() === target);
+      if (figure?.fixed) renew(figure);
+      else figure?.chart.resize();
+    }
   });
   for (const { chart } of drawn) watch.observe(chart.getDom());
 

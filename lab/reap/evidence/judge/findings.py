@@ -202,10 +202,17 @@ def _finding(
             for ratio, side in won
             if not by_another(suspicion, ratio, side.allocator, ran, known.kernel)
             and not (mixed and side.allocator == _CACHE)
-            and not (aside and 1 - ratio.ratio.value > weight + MORE)
+            and not (aside and _is_more(side, ratio, weight))
         ]
         ratio, side = min(proving or won, key=lambda each: each[0].ratio.value)
-        return _said(suspicion, "proven" if proving else "inconclusive", side, ratio)
+        if proving or not (aside and _is_more(side, ratio, weight)):
+            return _said(suspicion, "proven" if proving else "inconclusive", side, ratio)
+        more = f"more than the {units.percent(weight)} that it took by samples"
+        differ = "the rest is the difference of two allocators"
+        sentence = (
+            f"Not decided: {WORDS[suspicion.cause]}. {_capital(_with(side))} it takes {_amount(ratio)}, "
+        )
+        return _said(suspicion, "inconclusive", side, ratio, f"{sentence}{more}: {differ}.")
     if not trusted:
         return Finding(
             cause=suspicion.cause,
@@ -225,6 +232,11 @@ def _finding(
     if all(each[0] is Standing.NONE for each in trusted):
         status = "minor" if not memory and judge.lessens(side, held) else "refuted"
     return _said(suspicion, status, side, ratio_of(side, memory=memory))
+
+
+def _is_more(side: Side, ratio: Ratio, weight: float) -> bool:
+    """Whether a preload gains more than a cause took by samples, by what proves nothing any more."""
+    return price.is_price(side.allocator) and 1 - ratio.ratio.value > weight + MORE
 
 
 def _said(

@@ -48,7 +48,7 @@ class Heap {
         ThreadHeap *const heap = mine_;
         return heap != nullptr ? heap->allocate_at_hand(size) : nullptr;
     }
-    /// The same while a scope is open. Null if none is, too.
+    /// Allocates from the open scope's chunk. Null if no scope is open, or the chunk has no room.
     [[nodiscard, gnu::always_inline]] static void *allocate_in_scope(std::size_t size) noexcept {
         ThreadHeap *const heap = ThreadHeap::in_scope;
         const bool can = heap != nullptr && size <= ScopedPart::largest;
@@ -247,7 +247,7 @@ class Heap {
 
     /// Heaps are carved out of pages, and are never freed.
     static ThreadHeap *make() noexcept {
-        // One page, except where a long quarantine takes more.
+        // One page, or two in the modes that check.
         constexpr std::size_t pages = round_up(sizeof(ThreadHeap), 4096);
         if (room_ < sizeof(ThreadHeap)) {
             space_ = static_cast<std::byte *>(SystemPages::try_allocate(pages, 1));

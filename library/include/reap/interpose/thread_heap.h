@@ -294,7 +294,9 @@ class ThreadHeap {
     [[nodiscard]] std::size_t held() const noexcept {
         return small_.reap.held() + other_.held() + scoped_.held();
     }
-    [[nodiscard]] std::size_t freed() const noexcept { return small_.reap.freed() + other_.freed(); }
+    [[nodiscard]] std::size_t freed() const noexcept {
+        return small_.reap.freed() + other_.freed() + scoped_.freed();
+    }
     [[nodiscard]] bool check() const noexcept { return small_.reap.check() && other_.heap.check(); }
 
     // For the registry: guarded by ProcessChunks::lock.

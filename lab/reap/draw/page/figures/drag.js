@@ -12,6 +12,12 @@
     return early ? held.before_free : held;
   };
 
+  const nameOf = ({ function: name, location, share }) => {
+    const place = location.split("/").pop();
+    const where = place && place !== name ? ` (${format.shorten(place, 14)})` : "";
+    return `${format.shorten(name, 34 - where.length)}${where} ${format.percent(share)}`;
+  };
+
   const layersOf = (level, colours) => {
     const { curve, sites } = level;
     // By chance a sample can seem to have been used for longer than it lived.
@@ -19,10 +25,13 @@
     const shown = sites.filter((site) => site.dragged).slice(0, MOST);
     const by = [colours.orange, colours.violet, "#cc79a7"];
     const layers = shown.map((site, index) => ({
-      name: `${site.function} (${format.percent(site.share)} of all drag)`,
+      name: nameOf(site),
       bytes: site.dragged,
       colour: by[index],
     }));
+    // A name stands for one layer.
+    for (const [index, layer] of layers.entries())
+      if (layers.slice(0, index).some((each) => each.name === layer.name)) layer.name += ` (${index + 1})`;
     const others = curve.map((point, at) =>
       Math.max(0, point.live - needed[at] - shown.reduce((sum, site) => sum + site.dragged[at], 0)),
     );
@@ -31,7 +40,7 @@
     if (shown.length === 0) layers.push({ name: "dragged", bytes: others, colour: colours.orange });
     else if (rest > 0.0005)
       layers.push({
-        name: `all others (${format.percent(rest)} of all drag)`,
+        name: `all others ${format.percent(rest)}`,
         bytes: others,
         colour: colours.grey,
       });
@@ -45,38 +54,43 @@
     const shown = what === "alone" ? layers : [needed, ...layers];
     const allocated = level.total?.bytes ?? level.allocated;
     const width = allocated / level.curve.length;
-    const points = ({ bytes }) => bytes.map((size, at) => ({ seconds: (at + 0.5) * width, bytes: size }));
+    // Each stretch from its begin on; the last has an end, too.
+    const points = ({ bytes }) => bytes.map((size, at) => ({ seconds: at * width, bytes: size }));
+    const toEnd = ({ bytes }) => [...points({ bytes }), { seconds: allocated, bytes: bytes.at(-1) }];
     const sums = level.curve.map((_, at) => shown.reduce((sum, layer) => sum + layer.bytes[at], 0));
     const known = what !== "alone" && level.curve[0].most_live !== undefined;
     const most = known ? level.curve.map((point) => point.most_live) : null;
     const topmost = [...shown].reverse();
     const { height, option: made } = stacked(
       colours,
-      shown.map((layer) => [layer.name, points(layer), layer.colour]),
+      shown.map((layer) => [layer.name, toEnd(layer), layer.colour]),
       topmost.map((layer) => layer.name),
       Math.max(...(most ?? sums)),
       allocated,
     );
-    for (const each of made.series) each.step = "middle";
+    for (const each of made.series) each.step = "end";
+    made.legend.formatter = (name) => name; // short as it is
     made.xAxis.axisLabel = { ...made.xAxis.axisLabel, formatter: format.tick(format.bytes) };
     const { interval } = binaryScale(allocated);
     Object.assign(made.xAxis, { interval, name: "allocated", nameLocation: "middle", nameGap: 28 });
     made.grid.bottom = 30;
-    made.tooltip.formatter = ([{ dataIndex: at }]) =>
-      tip(`after ${format.bytes((at + 0.5) * width)}`, [
+    made.tooltip.formatter = ([{ dataIndex }]) => {
+      const at = Math.min(dataIndex, level.curve.length - 1);
+      return tip(`from ${format.bytes(at * width)} to ${format.bytes((at + 1) * width)}`, [
         ...(most ? [["most in use", format.bytes(most[at])]] : []),
         ...topmost.map((layer) => [layer.name, format.bytes(layer.bytes[at]), layer.colour]),
       ]);
+    };
     if (most)
       made.series.push({
         name: "most in use",
         type: "line",
-        step: "middle",
+        step: "end",
         showSymbol: false,
         silent: true,
         lineStyle: { color: colours.ink, width: 1 },
         itemStyle: { color: colours.ink },
-        data: most.map((size, at) => [(at + 0.5) * width, size]),
+        data: toEnd({ bytes: most }).map((point) => [point.seconds, point.bytes]),
       });
     return {
       height,

@@ -12,7 +12,7 @@
 
   const heap = (answer, _, colours) => {
     const { cells } = answer;
-    const narrow = window.innerWidth < 1000;
+    const narrow = window.innerWidth < 1040;
     const side = narrow ? (window.innerWidth < 380 ? 4 : 5) : 7;
     const [wide, high] = [COLUMNS * side, Math.ceil(cells.length / COLUMNS) * side];
     const maps = ["after the littering", "at the program's peak"];
@@ -37,6 +37,7 @@
     const hidden = { type: "value", show: false, min: -0.5 };
     return {
       height: top(1) + high + 8,
+      fixed: true,
       option: {
         ...base(colours),
         title: maps.map((text, map) => ({
