@@ -39,6 +39,9 @@ def sampled() -> SampledDrag:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("pages")
     (made / "exact.html").write_text(exact.render(LEVELS))
+    name = "std::vector<int, std::allocator<int> >::push_back"
+    alike = level(sites=[site(name, 0.129, [60.0, 60.0]), site(name, 0.129, [60.0, 60.0]), site("c", 0.7)])
+    (made / "alike.html").write_text(exact.render(profile_of(alike)))
     (made / "sampled.html").write_text(sampling.render(sampled()))
     heap = a_map()
     write_page(made / "heap.html", "Heap", ["It ran."], [], force=False, figure=(words.figure(heap), heap))
@@ -72,9 +75,9 @@ def test_what_is_dragged_lies_on_what_is_needed_by_site(opened: Any) -> None:
     shown = layers(page, 1)
     assert list(shown) == [
         "needed",
-        "big (50 % of all drag)",
-        "small (30 % of all drag)",
-        "all others (20 % of all drag)",
+        "big (work.c:7) 50 %",
+        "small (work.c:7) 30 %",
+        "all others 20 %",
         "most in use",
     ]
     assert [held[0] for held in shown.values()] == [400, 300, 200, 100, 1000]
@@ -90,10 +93,30 @@ def test_a_small_difference_is_drawn_on_a_scale_of_its_own(opened: Any) -> None:
     assert page.option(figure)["yAxis"][0]["max"] < 100
 
 
+def test_names_of_layers_are_whole_and_one_each(opened: Any) -> None:
+    """A share lost its first digit, and lines of one function had one entry."""
+    page = opened("alike")
+    names = list(layers(page, 0))[1:3]
+    assert len(set(names)) == 2
+    assert all("(work.c:7) 12.9 %" in name for name in names)
+    figure = page.js("Object.keys(reapReport.charts)")[0]
+    assert set(names) <= set(page.text(figure))
+
+
+def test_a_map_is_laid_out_again_with_the_window(opened: Any) -> None:
+    page = opened("heap", 1200)
+    widths = "[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().right)"
+    page.screen(700, 900)
+    (figure,) = page.js("Object.keys(reapReport.charts)")
+    page.until(lambda: page.option(figure)["grid"][1]["left"] == 0)
+    assert max(page.js(widths)) <= 700
+
+
 def test_samples_have_two_layers(opened: Any) -> None:
     shown = layers(opened("sampled", dark=True), 0)
     assert list(shown) == ["needed", "dragged"]
     assert [held[-1] for held in shown.values()] == [5400, 3600]
+    assert [len(held) for held in shown.values()] == [11, 11], "each stretch, and the end of the last"
 
 
 def test_the_map_has_every_cell_twice_and_the_programs_on_top(opened: Any) -> None:

@@ -72,7 +72,8 @@
   const watch = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       const figure = drawn.find(({ chart }) => chart.getDom() === target);
-      if (figure?.fixed) renew(figure);
+      // Its height may change, which no observer may do in its turn.
+      if (figure?.fixed) requestAnimationFrame(() => renew(figure));
       else figure?.chart.resize();
     }
   });

@@ -2,6 +2,7 @@
 (() => {
   const { stacked, tip, binaryScale } = figures;
   const MOST = 3;
+  const MOST_LETTERS = 36; // beside a chart
 
   // A level of an exact run, or a process of a sampled one: by its place in an answer, or as it is on a page of
   // its own. `early` is the level without what is accessed only to be freed.
@@ -14,8 +15,9 @@
 
   const nameOf = ({ function: name, location, share }) => {
     const place = location.split("/").pop();
-    const where = place && place !== name ? ` (${format.shorten(place, 14)})` : "";
-    return `${format.shorten(name, 34 - where.length)}${where} ${format.percent(share)}`;
+    const where = /:\d+$/.test(place) ? ` (${format.shorten(place, 14)})` : "";
+    const part = ` ${format.percent(share)}`;
+    return `${format.shorten(name, MOST_LETTERS - where.length - part.length)}${where}${part}`;
   };
 
   const layersOf = (level, colours) => {
