@@ -27,8 +27,10 @@ HeldFiles held_in(const std::string &folder) {
     constexpr std::string_view kSuffix = ".name";
     HeldFiles held;
     std::error_code failed;
-    for (const auto &entry : std::filesystem::directory_iterator(folder, failed)) {
-        const std::string path = entry.path().string();
+    // The operator ++ of a loop over a range would throw.
+    using Entries = std::filesystem::directory_iterator;
+    for (Entries entry(folder, failed); entry != Entries(); entry.increment(failed)) {
+        const std::string path = entry->path().string();
         if (!path.ends_with(kSuffix)) continue;
         std::ifstream file(path);
         held.emplace_back(std::string(std::istreambuf_iterator<char>(file), {}),

@@ -64,12 +64,14 @@ std::vector<std::string> started_with(const std::string &variable) {
     for (size_t before = 1, round = 0; round < kRounds && known.size() != before; ++round) {
         before = known.size();
         std::error_code failed;
-        for (const auto &entry : fs::directory_iterator("/proc", failed)) {
-            const std::string digits = entry.path().filename().string();
+        // The operator ++ of a loop over a range would throw.
+        for (fs::directory_iterator entry("/proc", failed); entry != fs::directory_iterator();
+             entry.increment(failed)) {
+            const std::string digits = entry->path().filename().string();
             int number = 0;
             std::from_chars(digits.data(), digits.data() + digits.size(), number);
             if (number == 0 || !known.insert(number).second) continue;
-            const std::string folder = entry.path().string();
+            const std::string folder = entry->path().string();
             if (environment_of(folder).find(wanted) == std::string::npos) continue;
             std::string name = whole_text(folder + "/comm");
             if (name.ends_with('\n')) name.pop_back();
