@@ -32,17 +32,19 @@ def step(folder: Path, *, force: bool) -> int:
 
 
 def make(folder: Path, *, force: bool) -> None:
-    """Makes the folder; with `force` replaces the kit that is there.
+    """Makes the folder; with `force` replaces the kit that is there. An empty folder may be there.
 
     It has the program to run, `reap-record`, and beside it what that needs. All may read it, as programs of
     any user load the recorder. Throws ReapError.
     """
     if os.path.islink(folder) or (folder.exists() and not folder.is_dir()):  # noqa: PTH114 - Path's throws
         raise ReapError(f"{folder} is no folder", "give the kit another name")
-    if folder.exists() and not force:
-        raise ReapError(f"{folder} exists already", "give another name, or --force to replace the kit in it")
     parts = native_files.kit()
     try:
+        if not force and folder.exists() and any(folder.iterdir()):
+            raise ReapError(
+                f"{folder} exists already", "give another name, or --force to replace the kit in it"
+            )
         with _beside(folder) as made:
             for part in parts:
                 shutil.copyfile(part, made / part.name)

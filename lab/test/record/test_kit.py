@@ -21,6 +21,12 @@ def test_a_kit_can_be_copied_and_used_by_all(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["kit"]
 
 
+def test_an_empty_folder_may_be_there(tmp_path):
+    (tmp_path / "kit").mkdir()
+    assert reap("record", "--kit", "kit", cwd=tmp_path).returncode == 0
+    assert {path.name for path in (tmp_path / "kit").iterdir()} == PARTS
+
+
 def test_a_kit_that_is_there_is_replaced_on_request(tmp_path):
     folder = tmp_path / "kit"
     folder.mkdir()
