@@ -27,6 +27,8 @@ using native::ElfFile;
 
 // The kernel follows as many scripts that interpret scripts.
 constexpr int kLongestChain = 5;
+// And reads as many bytes of one.
+constexpr int kFirstLine = 256;
 
 Refusal cannot(const std::string &what, const std::string &hint) { return {what, hint, kNotExecutable}; }
 
@@ -59,8 +61,10 @@ void require_interpreter(const std::string &path, const std::string &script) {
 std::vector<std::string> interpreter_of(const std::string &path) {
     std::ifstream file(path);
     if (!file) throw cannot(path + " cannot be read, so that what it needs is not known", "make it readable");
-    std::string line;
-    std::getline(file, line);
+    std::string line(kFirstLine, '\0');
+    file.read(line.data(), kFirstLine);
+    line.resize(static_cast<size_t>(file.gcount()));
+    line.resize(std::min(line.find('\n'), line.size()));
     if (!line.starts_with("#!")) return {};
     std::istringstream rest(line.substr(2));
     std::vector<std::string> words;
@@ -68,6 +72,14 @@ std::vector<std::string> interpreter_of(const std::string &path) {
     if (words.empty())
         throw cannot(path + " begins with #! but names no interpreter", "write it on the first line");
     return words;
+}
+
+// What `env [-S] [NAME=VALUE]... PROGRAM` starts; empty where other options may choose another.
+std::string started_by_env(const std::vector<std::string> &words) {
+    const auto first = words.begin() + (words.size() > 1 && words[1] == "-S" ? 2 : 1);
+    const auto program = std::find_if(
+        first, words.end(), [](const std::string &word) { return word.find('=') == std::string::npos; });
+    return program == words.end() || program->starts_with('-') ? "" : *program;
 }
 
 // The ELF file behind a script.
@@ -78,10 +90,8 @@ std::string follow(std::string image) {
         require_interpreter(words[0], image);
         image = words[0];
         if (fs::path(image).filename() != "env") continue;
-        const auto program = std::find_if(words.begin() + 1, words.end(), [](const std::string &word) {
-            return !word.starts_with('-') && word.find('=') == std::string::npos;
-        });
-        if (program != words.end()) image = find_program(*program);
+        if (const std::string program = started_by_env(words); !program.empty())
+            image = find_program(program);
     }
     throw cannot(image + " is a script of a script of a script: too many to follow", "name the interpreter");
 }

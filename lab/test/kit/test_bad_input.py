@@ -90,6 +90,11 @@ PROGRAMS = {
         127,
         "asks for the interpreter /no/sh",
     ),
+    "long first line": (
+        lambda folder: write(folder / "a", "#!/" + 300 * "a"),
+        127,
+        f"asks for the interpreter /{253 * 'a'}, which",
+    ),
     "itself": (lambda folder: write(folder / "a", f"#!{folder}/a\n"), 126, "too many to follow"),
     "other machine": (of_another_machine, 126, "is a program for another machine"),
     "static": (lambda _: program("peak_static"), 126, "is statically linked"),

@@ -130,6 +130,15 @@ def test_the_kit_may_be_moved_also_to_a_name_that_no_preload_can_have(tmp_path, 
     assert facts(tmp_path / "busy.reap")[0][0][1] > 1000
 
 
+def test_a_script_for_env_with_options(tmp_path, by_kit):
+    script = tmp_path / "script"
+    script.write_text(f"#!/usr/bin/env -S -u FOO {program('busy')}\n")
+    script.chmod(0o755)
+    done = by_kit(script)
+    assert done.returncode == 0, done.stderr
+    assert facts(tmp_path / "script.reap")[0][-1][1] > 1000
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_user_who_does_not_own_it_can_use_it(tmp_path, kit):
     shared = Path(shutil.copytree(kit, "/tmp/reap-test-shared-kit", dirs_exist_ok=True))
