@@ -1,6 +1,5 @@
 // reap-record: records a program on a machine without Reap and Python. A static program that reads the folder
-// that it is in, the measured program and the files of that, and nothing else.
-#include <algorithm>
+// that it is in, the measured program and its files, and what the kernel and that program tell of processes.
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -8,6 +7,7 @@
 
 #include "folder.h"
 #include "options.h"
+#include "plain.h"
 #include "program.h"
 #include "recording.h"
 #include "refusal.h"
@@ -20,12 +20,7 @@ namespace {
 
 using namespace reap::kit;
 
-// Terminals obey control characters, and names of files may have them.
-void say(std::string line) {
-    std::replace_if(
-        line.begin(), line.end(), [](unsigned char each) { return each < ' ' || each == 0x7f; }, '?');
-    std::fprintf(stderr, "%s\n", line.c_str());
-}
+void say(const std::string &line) { std::fprintf(stderr, "%s\n", plain(line, '?').c_str()); }
 
 std::string signal_name(int number) {
     const char *const name = ::sigabbrev_np(number);

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <string_view>
 
+#include "plain.h"
 #include "refusal.h"
 
 namespace reap::kit {
@@ -30,7 +31,7 @@ constexpr char kTry[] = "reap-record --help";
 std::string name_of(std::string_view command) {
     command.remove_prefix(command.rfind('/') + 1);
     const size_t first = command.find_first_not_of(".-");
-    return first == std::string_view::npos ? "program" : std::string(command.substr(first));
+    return first == std::string_view::npos ? "program" : plain(command.substr(first), '_');
 }
 
 uint32_t depth_of(std::string_view text) {

@@ -95,6 +95,7 @@ PROGRAMS = {
         127,
         f"asks for the interpreter /{253 * 'a'}, which",
     ),
+    "control characters": (lambda _: "/a\x9b\x1bb\xe9", 127, "/a??b\xe9 does not exist"),
     "itself": (lambda folder: write(folder / "a", f"#!{folder}/a\n"), 126, "too many to follow"),
     "other machine": (of_another_machine, 126, "is a program for another machine"),
     "static": (lambda _: program("peak_static"), 126, "is statically linked"),

@@ -139,6 +139,12 @@ def test_a_script_for_env_with_options(tmp_path, by_kit):
     assert facts(tmp_path / "script.reap")[0][-1][1] > 1000
 
 
+def test_the_default_name_of_a_recording_has_no_control_characters(tmp_path, by_kit):
+    file = shutil.copy(program("busy"), tmp_path / "b\x9b\x1by")
+    assert by_kit(file).returncode == 0
+    assert (tmp_path / "b__y.reap").exists()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_user_who_does_not_own_it_can_use_it(tmp_path, kit):
     shared = Path(shutil.copytree(kit, "/tmp/reap-test-shared-kit", dirs_exist_ok=True))
