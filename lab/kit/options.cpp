@@ -1,7 +1,9 @@
 #include "options.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <getopt.h>
+#include <iterator>
 #include <string_view>
 
 #include "plain.h"
@@ -40,6 +42,15 @@ uint32_t depth_of(std::string_view text) {
     throw Refusal("--depth is triage or full, not " + std::string(text), kTry, kUsage);
 }
 
+// The option that getopt_long refused, in the word `last` if it is a long one: one of a word of short ones is
+// known by its letter alone.
+template <size_t Size>
+std::string refused_option(const option (&known)[Size], const char *last) {
+    const bool is_long = std::any_of(std::begin(known), std::end(known),
+                                     [](const option &each) { return each.val == optopt; });
+    return is_long ? last : std::string{'-', static_cast<char>(optopt)};
+}
+
 } // namespace
 
 std::optional<Options> parse_options(int argc, char **argv) {
@@ -72,7 +83,7 @@ std::optional<Options> parse_options(int argc, char **argv) {
         case ':':
             throw Refusal(std::string(argv[optind - 1]) + " needs a value", kTry, kUsage);
         default:
-            throw Refusal(std::string("no such option: ") + argv[optind - 1], kTry, kUsage);
+            throw Refusal("no such option: " + refused_option(kLong, argv[optind - 1]), kTry, kUsage);
         }
     }
     options.command.assign(argv + optind, argv + argc);

@@ -30,6 +30,8 @@ def refused(done, code, what):
         ([""], "no command to run"),
         (["-o"], "-o needs a value"),
         (["--live", "true"], "no such option: --live"),
+        (["-xf", "true"], "no such option: -x"),
+        (["--force=yes", "true"], "no such option: --force=yes"),
         (["--depth", "deep", "true"], "--depth is triage or full, not deep"),
     ],
 )
