@@ -27,6 +27,13 @@ namespace fs = std::filesystem;
 
 constexpr char kAnother[] = "name another file with -o";
 
+std::string whole_path(const std::string &path) {
+    std::error_code failed;
+    const fs::path whole = fs::absolute(path, failed);
+    if (failed) throw Refusal("the current folder is not there any more", "go to another one");
+    return whole;
+}
+
 // Removes what is at `path` with `force`: never a device, a pipe, a socket or a link.
 void make_room(const std::string &path, bool force) {
     struct stat found{};
@@ -71,7 +78,7 @@ std::string socket_name() {
     return native::hexadecimal({reinterpret_cast<const char *>(bytes), sizeof bytes});
 }
 
-// Words for the launcher. `recorder` has no character that the loader splits LD_PRELOAD at.
+// Words for the launcher. `recorder` has no character that the loader splits LD_PRELOAD at, or expands.
 std::vector<std::string> words_of(const std::string &trace, const std::string &socket,
                                   const std::string &recorder, const Scratch &scratch) {
     const char *const theirs = std::getenv("LD_PRELOAD");
@@ -105,7 +112,7 @@ std::string keep_names(const std::string &trace, const std::string &recorder, co
 }
 
 void finish(const std::string &trace, const std::string &socket, const std::string &recorder,
-            const Scratch &scratch, Recorded &recorded) {
+            Scratch &scratch, Recorded &recorded) {
     try {
         recorded.running = native::started_with(REAP_SOCKET_ENV "=" + socket);
         native::finish_trace(trace, !recorded.running.empty());
@@ -118,18 +125,20 @@ void finish(const std::string &trace, const std::string &socket, const std::stri
     } catch (const std::exception &error) {
         recorded.lost = std::string("cannot be completed: ") + error.what();
     }
+    if (!recorded.running.empty()) scratch.keep_link();
 }
 
 } // namespace
 
 Recorded record(const Options &options, const std::string &path, const Folder &folder) {
-    make_room(options.output, options.force);
-    const std::string trace = fs::absolute(options.output);
-    const Scratch scratch;
-    create(trace, options.depth, samples(folder.launcher));
+    const std::string trace = whole_path(options.output);
+    const bool perf = samples(folder.launcher);
+    Scratch scratch;
     const std::string socket = socket_name();
-    std::vector<std::string> words =
-        words_of(trace, socket, scratch.without_separators(folder.recorder), scratch);
+    const std::string recorder = scratch.without_separators(folder.recorder);
+    make_room(options.output, options.force);
+    create(trace, options.depth, perf);
+    std::vector<std::string> words = words_of(trace, socket, recorder, scratch);
     words.insert(words.end(), {"--program", path, "--"});
     words.insert(words.end(), options.command.begin(), options.command.end());
     Recorded recorded;

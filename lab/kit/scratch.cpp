@@ -36,15 +36,16 @@ Scratch::Scratch() : folder_(make_folder()), held_(folder_ + "/modules") {
 
 Scratch::~Scratch() {
     std::error_code ignored;
-    fs::remove_all(folder_, ignored);
+    fs::remove_all(kept_ ? held_ : folder_, ignored);
 }
 
-std::string Scratch::without_separators(const std::string &path) const {
-    constexpr char kSeparators[] = " \t\n:";
+std::string Scratch::without_separators(const std::string &path) {
+    constexpr char kSeparators[] = " \t\n:$";
     if (path.find_first_of(kSeparators) == std::string::npos) return path;
     std::string link = folder_ + "/" + fs::path(path).filename().string();
     if (link.find_first_of(kSeparators) != std::string::npos || ::symlink(path.c_str(), link.c_str()) != 0)
         throw Refusal("the recorder cannot be preloaded from " + path, kHint);
+    linked_ = true;
     return link;
 }
 

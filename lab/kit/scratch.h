@@ -17,12 +17,17 @@ class Scratch {
     // An empty folder for the launcher's --held-files.
     [[nodiscard]] const std::string &held() const noexcept { return held_; }
 
-    // The path, or a link to it where it has a character that the loader splits LD_PRELOAD at.
-    [[nodiscard]] std::string without_separators(const std::string &path) const;
+    // The path, or a link to it where it has a character that the loader splits LD_PRELOAD at, or expands.
+    [[nodiscard]] std::string without_separators(const std::string &path);
+
+    // Leaves that link where it is, for programs that are started later.
+    void keep_link() noexcept { kept_ = linked_; }
 
   private:
     std::string folder_;
     std::string held_;
+    bool linked_ = false;
+    bool kept_ = false;
 };
 
 } // namespace reap::kit

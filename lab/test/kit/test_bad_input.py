@@ -152,9 +152,24 @@ def test_a_folder_that_is_not_there(by_kit):
     assert refused(done, ExitCode.INTERNAL, "cannot be written: No such file or directory")
 
 
-def test_no_folder_for_temporary_files(by_kit):
+def test_no_folder_for_temporary_files(tmp_path, by_kit):
     done = by_kit("/bin/true", env={"TMPDIR": "/no/such"})
     assert refused(done, ExitCode.INTERNAL, "no temporary folder can be made")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_recording_is_kept_where_no_other_can_be_made(tmp_path, by_kit):
+    (tmp_path / "x.reap").write_text("kept")
+    done = by_kit("-f", "-o", "x.reap", "/bin/true", env={"TMPDIR": "/no/such"})
+    assert refused(done, ExitCode.INTERNAL, "no temporary folder can be made")
+    assert (tmp_path / "x.reap").read_text() == "kept"
+
+
+def test_a_current_folder_that_was_removed(tmp_path, kit):
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" /bin/true'
+    words = ["sh", "-c", script, kit / "reap-record"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused(done, ExitCode.INTERNAL, "the current folder is not there any more")
 
 
 @pytest.mark.parametrize("part", ["reap-spawn", "libreap-record.so"])

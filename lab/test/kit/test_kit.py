@@ -120,14 +120,29 @@ def test_it_needs_neither_python_nor_reap(tmp_path, kit):
     assert not list((root / "tmp").glob("reap-*"))
 
 
-def test_the_kit_may_be_moved_also_to_a_name_that_no_preload_can_have(tmp_path, kit):
-    moved = shutil.copytree(kit, tmp_path / "my kit: 1")
+@pytest.mark.parametrize("name", ["my kit: 1", "kit$ORIGIN"])
+def test_the_kit_may_be_moved_also_to_a_name_that_no_preload_can_have(tmp_path, kit, name):
+    moved = shutil.copytree(kit, tmp_path / name)
     (tmp_path / "link").symlink_to(moved / "reap-record")
     done = subprocess.run(
         [tmp_path / "link", program("busy")], cwd=tmp_path, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert facts(tmp_path / "busy.reap")[0][0][1] > 1000
+
+
+def test_a_kit_of_such_a_name_records_also_what_is_started_when_it_has_ended(tmp_path, kit):
+    moved = shutil.copytree(kit, tmp_path / "my kit")
+    script = f"exec 3<&0; (read line <&3; exec {program('busy')}) >/dev/null 2>&1 & exit 0"
+    words = [moved / "reap-record", "-o", "x.reap", "/bin/sh", "-c", script]
+    environment = {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(words, cwd=tmp_path, env=environment, stdin=subprocess.PIPE) as process:
+        assert process.wait(60) == 0
+        process.stdin.write(b"go\n")
+    until = time.monotonic() + 60
+    while [program("busy")] not in [command for command, _ in facts(tmp_path / "x.reap")[0]]:
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_a_script_for_env_with_options(tmp_path, by_kit):
