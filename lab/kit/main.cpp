@@ -1,5 +1,6 @@
 // reap-record: records a program on a machine without Reap and Python. A static program that reads the folder
 // that it is in, the measured program and its files, and what the kernel and that program tell of processes.
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -21,6 +22,13 @@ namespace {
 using namespace reap::kit;
 
 void say(const std::string &line) { std::fprintf(stderr, "%s\n", plain(line, '?').c_str()); }
+
+// Makes writing fail where the recording meets a limit of file sizes or a reader is gone, which would end us
+// before the recording is complete. The program does not inherit handlers, as it would what we ignore.
+void outlive_failed_writes() {
+    for (const int number : {SIGXFSZ, SIGPIPE})
+        if (std::signal(number, [](int /*number*/) {}) == SIG_IGN) std::signal(number, SIG_IGN);
+}
 
 std::string signal_name(int number) {
     const char *const name = ::sigabbrev_np(number);
@@ -59,6 +67,7 @@ int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     reap::spawn::fill_standard_streams();
+    outlive_failed_writes();
     try {
         return run(argc, argv);
     } catch (const Refusal &refusal) {

@@ -1,0 +1,29 @@
+"""However a run ends, the program's status is kept, and nothing lies about."""
+
+import os
+import subprocess
+
+
+def test_a_limit_of_file_sizes_costs_the_recording_alone(tmp_path, kit):
+    (tmp_path / "tmp").mkdir()
+    limited = ["prlimit", "--fsize=196608", kit / "reap-record", "-o", "x.reap"]
+    done = subprocess.run(
+        [*limited, "/bin/sh", "-c", "exit 7"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path / "tmp")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 7, done.stderr
+    assert "File too large" in done.stderr
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_a_reader_that_has_gone_costs_no_status(tmp_path, kit):
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [kit / "reap-record", "-o", "x.reap", "/bin/sh", "-c", "exit 7"]
+    done = subprocess.run(words, cwd=tmp_path, stderr=writing, check=False)
+    os.close(writing)
+    assert done.returncode == 7
