@@ -1,5 +1,6 @@
 #include "launcher.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -43,7 +44,7 @@ void handle(int number, void (*handler)(int)) {
 
 void stay(int /*number*/) {}
 
-// Signals wait while a launcher is started, so that none gets lost.
+// Signals wait until a launcher is started, so that none gets lost.
 class Waiting {
   public:
     Waiting() {
@@ -62,23 +63,25 @@ class Waiting {
 };
 
 // Starts it; its result is read from `receiving`.
-pid_t start(const std::string &launcher, std::vector<std::string> words, int receiving, int sending) {
+pid_t start(const std::string &launcher, std::vector<std::string> words, int receiving, int sending,
+            const Waiting &waiting) {
     words.insert(words.begin(), {launcher, "--result-fd", std::to_string(sending)});
     std::vector<char *> arguments;
     arguments.reserve(words.size() + 1);
     for (std::string &word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    const Waiting waiting;
     const pid_t child = ::fork();
     if (child < 0) throw Refusal(std::string("no process can be made: ") + std::strerror(errno), "try again");
     if (child == 0) {
         ::close(receiving);
         ::fcntl(sending, F_SETFD, 0);
-        waiting.end(); // a handler does nothing here, and is gone when the launcher is executed
+        for (const int number : kPassedOn) handle(number, SIG_DFL);
+        waiting.end();
         ::execv(launcher.c_str(), arguments.data());
         ::_exit(errno == ENOENT ? kNotFound : kNotExecutable);
     }
     launcher_pid = child;
+    waiting.end();
     return child;
 }
 
@@ -93,8 +96,14 @@ std::string read_all(int file) {
     }
 }
 
+struct Result {
+    std::string text;
+    int signal = 0; // that we pass on, and that ended the launcher before it wrote a text
+};
+
 // What the launcher writes when it has run with these options.
-std::string result_of(const std::string &launcher, const std::vector<std::string> &options) {
+Result result_of(const std::string &launcher, const std::vector<std::string> &options,
+                 const Waiting &waiting) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0)
         throw Refusal(std::string("no pipe can be made: ") + std::strerror(errno), "try again");
@@ -102,9 +111,9 @@ std::string result_of(const std::string &launcher, const std::vector<std::string
     pid_t child = 0;
     {
         const Descriptor sending(ends[1]);
-        child = start(launcher, options, receiving.get(), sending.get());
+        child = start(launcher, options, receiving.get(), sending.get(), waiting);
     }
-    std::string text = read_all(receiving.get());
+    const std::string text = read_all(receiving.get());
     siginfo_t ended{};
     // Fails where we were started to ignore our children; then the text alone tells.
     while (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
@@ -112,13 +121,16 @@ std::string result_of(const std::string &launcher, const std::vector<std::string
     launcher_pid = 0; // before its number can be another's
     int status = 0;
     const bool known = ::waitpid(child, &status, 0) == child;
+    if (text.empty() && WIFSIGNALED(status) &&
+        std::find(kPassedOn.begin(), kPassedOn.end(), WTERMSIG(status)) != kPassedOn.end())
+        return {"", WTERMSIG(status)};
     if (text.empty() || (known && status != 0)) {
         const std::string how = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
                                                     : "exit code " + std::to_string(WEXITSTATUS(status));
         throw Refusal("the launcher " + launcher + " failed (" + how + ")",
                       "copy the whole folder that reap record --kit made");
     }
-    return text;
+    return {text};
 }
 
 // A number in the launcher's result, or 0.
@@ -133,14 +145,16 @@ int number_in(std::string_view json, std::string_view name) {
 } // namespace
 
 bool samples(const std::string &launcher) {
-    return number_in(result_of(launcher, {"--check-sampling"}), "samples") > 0;
+    return number_in(result_of(launcher, {"--check-sampling"}, Waiting()).text, "samples") > 0;
 }
 
 Outcome launch(const std::string &launcher, const std::vector<std::string> &options) {
+    const Waiting waiting;
     for (const int number : kPassedOn) handle(number, pass_on);
     for (const int number : kStops) handle(number, stay);
-    const std::string result = result_of(launcher, options);
+    const auto [result, signal] = result_of(launcher, options, waiting);
     handle(SIGQUIT, SIG_DFL);
+    if (signal != 0) return {0, signal, "", 0};
     Outcome outcome{number_in(result, "exit_code"), number_in(result, "signal"), "",
                     number_in(result, "errno")};
     constexpr std::string_view kFailed = R"({"failed_step":")";

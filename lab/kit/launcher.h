@@ -8,7 +8,7 @@ namespace reap::kit {
 
 struct Outcome {
     int exit_code = 0;
-    int signal = 0;          // that ended the program; 0: none did
+    int signal = 0;          // that ended the program, or the launcher before it ran; 0: none did
     std::string failed_step; // `exec`, or what failed before; empty if the program was executed
     int error = 0;           // why that failed, as errno
 };

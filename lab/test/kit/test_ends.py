@@ -1,7 +1,9 @@
 """However a run ends, the program's status is kept, and nothing lies about."""
 
 import os
+import signal
 import subprocess
+import time
 
 
 def test_a_limit_of_file_sizes_costs_the_recording_alone(tmp_path, kit):
@@ -27,3 +29,13 @@ def test_a_reader_that_has_gone_costs_no_status(tmp_path, kit):
     done = subprocess.run(words, cwd=tmp_path, stderr=writing, check=False)
     os.close(writing)
     assert done.returncode == 7
+
+
+def test_a_signal_before_the_program_runs_is_not_lost(tmp_path, kit):
+    for delay in range(0, 60, 2):
+        words = [kit / "reap-record", "-f", "-o", "x.reap", "/bin/sleep", "20"]
+        with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(delay / 1000)
+            process.terminate()
+            status = process.wait(10)
+            assert status in (-signal.SIGTERM, 128 + signal.SIGTERM), (delay, process.stderr.read())
