@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "files/file.h"
+#include "leftovers.h"
 #include "names/keep.h"
 #include "names/perf_maps.h"
 #include "refusal.h"
@@ -113,6 +114,7 @@ std::string keep_names(const std::string &trace, const std::string &recorder, co
 
 void finish(const std::string &trace, const std::string &socket, const std::string &recorder,
             Scratch &scratch, Recorded &recorded) {
+    end_leftovers();
     try {
         recorded.running = native::started_with(REAP_SOCKET_ENV "=" + socket);
         native::finish_trace(trace, !recorded.running.empty());

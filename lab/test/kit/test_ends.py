@@ -5,6 +5,11 @@ import signal
 import subprocess
 import time
 
+import pytest
+from programs import program
+
+from reap.recording import read
+
 
 def test_a_limit_of_file_sizes_costs_the_recording_alone(tmp_path, kit):
     (tmp_path / "tmp").mkdir()
@@ -39,3 +44,17 @@ def test_a_signal_before_the_program_runs_is_not_lost(tmp_path, kit):
             process.terminate()
             status = process.wait(10)
             assert status in (-signal.SIGTERM, 128 + signal.SIGTERM), (delay, process.stderr.read())
+
+
+@pytest.mark.parametrize("trap", ["", "trap '' TERM;"])
+def test_the_first_process_of_a_container_ends_what_is_left(tmp_path, kit, trap):
+    script = f"({trap} {program('busy')}; while :; do sleep 0.01; done) & exit 3"
+    words = ["unshare", "--pid", "--fork", "--mount-proc", kit / "reap-record", "-o", "x.reap"]
+    done = subprocess.run(
+        [*words, "/bin/sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    if "unshare:" in done.stderr:
+        pytest.skip(f"no namespace can be made here: {done.stderr}")
+    assert done.returncode == 3, done.stderr
+    assert "still running" not in done.stderr
+    assert read.read(tmp_path / "x.reap").header().finished
