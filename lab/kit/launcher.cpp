@@ -44,24 +44,6 @@ void handle(int number, void (*handler)(int)) {
 
 void stay(int /*number*/) {}
 
-// Signals wait until a launcher is started, so that none gets lost.
-class Waiting {
-  public:
-    Waiting() {
-        sigset_t all;
-        sigemptyset(&all);
-        for (const int number : kPassedOn) sigaddset(&all, number);
-        ::sigprocmask(SIG_BLOCK, &all, &before_);
-    }
-    ~Waiting() { end(); }
-    Waiting(const Waiting &) = delete;
-    Waiting &operator=(const Waiting &) = delete;
-    void end() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
-  private:
-    sigset_t before_{};
-};
-
 // Starts it; its result is read from `receiving`.
 pid_t start(const std::string &launcher, std::vector<std::string> words, int receiving, int sending,
             const Waiting &waiting) {
@@ -144,12 +126,22 @@ int number_in(std::string_view json, std::string_view name) {
 
 } // namespace
 
+Waiting::Waiting() {
+    sigset_t all;
+    sigemptyset(&all);
+    for (const int number : kPassedOn) sigaddset(&all, number);
+    ::sigprocmask(SIG_BLOCK, &all, &before_);
+}
+
+Waiting::~Waiting() { end(); }
+
+void Waiting::end() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
 bool samples(const std::string &launcher) {
     return number_in(result_of(launcher, {"--check-sampling"}, Waiting()).text, "samples") > 0;
 }
 
-Outcome launch(const std::string &launcher, const std::vector<std::string> &options) {
-    const Waiting waiting;
+Outcome launch(const std::string &launcher, const std::vector<std::string> &options, const Waiting &waiting) {
     for (const int number : kPassedOn) handle(number, pass_on);
     for (const int number : kStops) handle(number, stay);
     const auto [result, signal] = result_of(launcher, options, waiting);

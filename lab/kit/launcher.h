@@ -1,10 +1,24 @@
 // Runs the launcher, lab/spawn.
 #pragma once
 
+#include <csignal>
 #include <string>
 #include <vector>
 
 namespace reap::kit {
+
+// Signals for us wait while it lives, or until a launcher runs that they are passed on to: none gets lost.
+class Waiting {
+  public:
+    Waiting();
+    ~Waiting();
+    Waiting(const Waiting &) = delete;
+    Waiting &operator=(const Waiting &) = delete;
+    void end() const;
+
+  private:
+    sigset_t before_{};
+};
 
 struct Outcome {
     int exit_code = 0;
@@ -19,6 +33,6 @@ bool samples(const std::string &launcher);
 // Runs a program to its end by the launcher with these options, which end with `--` and the command. Signals
 // for us are passed on to the program meanwhile, and afterwards have no effect but for SIGQUIT. Throws
 // Refusal where the launcher fails.
-Outcome launch(const std::string &launcher, const std::vector<std::string> &options);
+Outcome launch(const std::string &launcher, const std::vector<std::string> &options, const Waiting &waiting);
 
 } // namespace reap::kit

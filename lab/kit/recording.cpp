@@ -135,6 +135,7 @@ void finish(const std::string &trace, const std::string &socket, const std::stri
 Recorded record(const Options &options, const std::string &path, const Folder &folder) {
     const std::string trace = whole_path(options.output);
     const bool perf = samples(folder.launcher);
+    const Waiting waiting;
     Scratch scratch;
     const std::string socket = socket_name();
     const std::string recorder = scratch.without_separators(folder.recorder);
@@ -145,7 +146,7 @@ Recorded record(const Options &options, const std::string &path, const Folder &f
     words.insert(words.end(), options.command.begin(), options.command.end());
     Recorded recorded;
     try {
-        recorded.outcome = launch(folder.launcher, words);
+        recorded.outcome = launch(folder.launcher, words, waiting);
     } catch (const Refusal &) {
         finish(trace, socket, folder.recorder, scratch, recorded);
         throw;

@@ -37,13 +37,18 @@ def test_a_reader_that_has_gone_costs_no_status(tmp_path, kit):
 
 
 def test_a_signal_before_the_program_runs_is_not_lost(tmp_path, kit):
+    (tmp_path / "tmp").mkdir()
+    environment = {"TMPDIR": str(tmp_path / "tmp")}
     for delay in range(0, 60, 2):
         words = [kit / "reap-record", "-f", "-o", "x.reap", "/bin/sleep", "20"]
-        with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+        ) as process:
             time.sleep(delay / 1000)
             process.terminate()
             status = process.wait(10)
             assert status in (-signal.SIGTERM, 128 + signal.SIGTERM), (delay, process.stderr.read())
+    assert not list((tmp_path / "tmp").iterdir())
 
 
 @pytest.mark.parametrize("trap", ["", "trap '' TERM;"])
