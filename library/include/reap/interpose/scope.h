@@ -28,8 +28,8 @@ int reap_malloc_leave_scope(int leave) __attribute__((weak));
 
 /* Opens a scope for this thread, and returns its number; 0 where there is none: 16 are open, or memory is
  * exhausted. Then objects are those of the scope around it, or the heap's. */
-static inline size_t reap_scope_open(void) {
-    return reap_malloc_open_scope != NULL ? reap_malloc_open_scope() : 0;
+static inline size_t reap_scope_open(void) { /* NOLINT(modernize-redundant-void-arg): of C, too */
+    return reap_malloc_open_scope ? reap_malloc_open_scope() : 0;
 }
 /* Closes the scope of that number, and those that were opened after it and that a longjmp() skipped; 0 is
  * none. In the thread that opened it, and once: the next scope has its number. */
@@ -39,7 +39,7 @@ static inline void reap_scope_close(size_t scope) {
 /* With 1, what this thread requests is the heap's again; with 0, the innermost scope's, if one is open.
  * Returns what to pass to have it as it was. */
 static inline int reap_scope_leave(int leave) {
-    return reap_malloc_leave_scope != NULL ? reap_malloc_leave_scope(leave) : 1;
+    return reap_malloc_leave_scope ? reap_malloc_leave_scope(leave) : 1;
 }
 
 #ifdef __cplusplus

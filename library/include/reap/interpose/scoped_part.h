@@ -155,7 +155,7 @@ class ScopedPart : public HeapOwner {
         Link &operator=(const Link &) = delete;
         ~Link() = default;
 
-        void unlink() noexcept {
+        void unlink() const noexcept {
             next->previous = previous;
             previous->next = next;
         }
