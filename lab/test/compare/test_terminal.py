@@ -50,7 +50,7 @@ def test_comparison_does_not_hide_what_is_wrong() -> None:
     assert "cc1 is linked so that it cannot be replaced" in shown
     assert "stopped early" in shown
     assert "tcmalloc (!)" in shown
-    assert "(!) marks figures" in shown
+    assert "(!) marks doubtful figures" in shown
     assert "(!)" not in printed(render, perl.comparison)
     assert "output varies by itself" not in shown
     bad = comparison_of(

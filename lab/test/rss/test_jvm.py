@@ -97,7 +97,7 @@ def buffers(tmp_path_factory):
 
 
 def watched(folder, *words, out="x"):
-    done = reap("rss", "-o", f"{out}.csv", "--json", f"{out}.json", *words, cwd=folder)
+    done = reap("rss", "--force", "-o", f"{out}.csv", "--json", f"{out}.json", *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     answer = json.loads((folder / f"{out}.json").read_text())
     return done, answer
@@ -116,7 +116,7 @@ ON = ["-XX:NativeMemoryTracking=summary", "-XX:+UseSerialGC", "-Xmx64m"]
 
 def test_a_jvm_that_runs_says_what_its_memory_is_for(buffers):
     with waiting("java", *ON, "-cp", str(buffers), "Buffers") as pid:
-        done, answer = watched(buffers, "--pid", str(pid), "--seconds", "1.5", out="running")
+        done, answer = watched(buffers, "--pid", str(pid), "--seconds", "4", out="running")
     of = account(answer)
     assert of["Other"]["malloc"] >= 48 * MB
     assert of["Java Heap"]["malloc"] == 0 < of["Java Heap"]["mapped"]
