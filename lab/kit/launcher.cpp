@@ -19,14 +19,14 @@ namespace {
 
 using native::Descriptor;
 
-// As in lab/reap/launch/spawn.py. What we were started to ignore the program ignores, too.
+// Signals of lab/reap/launch/spawn.py. The program ignores those that we were started to ignore, too.
 constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
-// What a terminal stops a job with: the launcher stops us when the program has stopped.
+// Signals by which a terminal stops a job: the launcher stops us when the program has stopped.
 constexpr std::array kStops = {SIGTSTP, SIGTTIN, SIGTTOU};
 
 volatile std::sig_atomic_t launcher_pid = 0;
 
-// What goes to a whole group the launcher gets, too, and does not pass on.
+// Signals for a whole group reach the launcher, too, which does not pass them on.
 void pass_on(int number) {
     const int kept = errno;
     if (launcher_pid > 0) ::kill(launcher_pid, number);
@@ -83,7 +83,7 @@ struct Result {
     int signal = 0; // that we pass on, and that ended the launcher before it wrote a text
 };
 
-// What the launcher writes when it has run with these options.
+// Text that the launcher writes when it has run with these options.
 Result result_of(const std::string &launcher, const std::vector<std::string> &options,
                  const Waiting &waiting) {
     std::array<int, 2> ends{};

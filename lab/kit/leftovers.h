@@ -3,7 +3,7 @@
 
 namespace reap::kit {
 
-// As the first process of a container, ends all others: asks them to, and kills them after a second. The
+// Ends all others, as the first process of a container: asks them to, and kills them after a second. The
 // kernel would kill them when we end, with what the recording does not have of them yet.
 void end_leftovers();
 

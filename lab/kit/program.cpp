@@ -74,7 +74,7 @@ std::vector<std::string> interpreter_of(const std::string &path) {
     return words;
 }
 
-// What `env [-S] [NAME=VALUE]... PROGRAM` starts; empty where other options may choose another.
+// Program that `env [-S] [NAME=VALUE]... PROGRAM` starts; empty where other options may choose another.
 std::string started_by_env(const std::vector<std::string> &words) {
     const auto first = words.begin() + (words.size() > 1 && words[1] == "-S" ? 2 : 1);
     const auto program = std::find_if(

@@ -6,6 +6,7 @@ import re
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +94,9 @@ class Page:
             self.mouse(kind, x, y, button="left", clickCount=1)
 
 
-@pytest.fixture
-def opened(browser: Any, folder: Path) -> Iterator[Callable[..., Page]]:
-    """Opens a page; when the test is over, the page must have kept quiet."""
+@contextmanager
+def opening(browser: Any, folder: Path) -> Iterator[Callable[..., Page]]:
+    """Opens a page by its name; in the end it must have kept quiet."""
     page = Page(browser)
 
     def open_page(name: str = "three", width: int = 1200, height: int = 900, *, dark: bool = False) -> Page:
@@ -107,6 +108,12 @@ def opened(browser: Any, folder: Path) -> Iterator[Callable[..., Page]]:
     with chromium.quiet(browser, folder):
         yield open_page
     page.js("localStorage.clear()")
+
+
+@pytest.fixture
+def opened(browser: Any, folder: Path) -> Iterator[Callable[..., Page]]:
+    with opening(browser, folder) as open_page:
+        yield open_page
 
 
 Opened = Callable[..., Page]

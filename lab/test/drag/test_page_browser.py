@@ -6,7 +6,7 @@ from typing import Any
 
 import chromium
 import pytest
-from lab.test.answer.test_browser import Page
+from lab.test.answer.test_browser import Page, opening
 from lab.test.drag.test_page import HOSTILE, changed, level, profile_of, site
 from lab.test.fragment.test_heap_map import a_map
 
@@ -50,16 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Any, folder: Path) -> Iterator[Any]:
-    """Opens a page; when the test is over, the page must have kept quiet."""
-    page = Page(browser)
-
-    def open_page(name: str, width: int = 1200, *, dark: bool = False) -> Page:
-        page.screen(width, 900, dark=dark)
-        browser.get((folder / f"{name}.html").as_uri())
-        page.until(lambda: page.js("window.reapReport && reapReport.ready"))
-        return page
-
-    with chromium.quiet(browser, folder):
+    with opening(browser, folder) as open_page:
         yield open_page
 
 

@@ -298,7 +298,7 @@ TEST(Scope, AThreadMayEndInTheMidstOfOne) {
 TEST(Scope, ALongJumpOutOfOneIsClosedWithTheScopeAroundIt) {
     std::jmp_buf back;
     const std::size_t outer = Heap::open_scope();
-    // As programs of C do. NOLINTBEGIN(cert-err52-cpp,modernize-avoid-setjmp-longjmp)
+    // Programs of C do so. NOLINTBEGIN(cert-err52-cpp,modernize-avoid-setjmp-longjmp)
     if (setjmp(back) == 0) {
         (void)Heap::open_scope();
         (void)Heap::open_scope();

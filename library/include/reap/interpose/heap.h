@@ -48,7 +48,7 @@ class Heap {
         ThreadHeap *const heap = mine_;
         return heap != nullptr ? heap->allocate_at_hand(size) : nullptr;
     }
-    /// Allocates from the open scope's chunk. Null if no scope is open, or the chunk has no room.
+    /// Allocates from the open scope's chunk. Null if no scope is open, or the chunk is full.
     [[nodiscard, gnu::always_inline]] static void *allocate_in_scope(std::size_t size) noexcept {
         ThreadHeap *const heap = ThreadHeap::in_scope;
         const bool can = heap != nullptr && size <= ScopedPart::largest;

@@ -68,7 +68,7 @@ class ScopedPart : public HeapOwner {
         return static_cast<std::size_t>(innermost_ - levels_);
     }
 
-    /// Allocates from the chunk of the innermost scope; null if that has no room. `size` is at most
+    /// Allocates from the chunk of the innermost scope; null if that is full. `size` is at most
     /// `largest`.
     [[nodiscard, gnu::always_inline]] void *allocate_at_hand(std::size_t size) noexcept {
         const std::size_t whole = whole_of(size);
@@ -93,7 +93,7 @@ class ScopedPart : public HeapOwner {
         --chunk->live;
         if (chunk->is_empty()) emptied(chunk);
     }
-    /// Resizes an object where it is: if it is the last of its chunk, or has room. Returns false if not.
+    /// Resizes an object where it is: if it is the last of its chunk, or shrinks. Returns false if not.
     [[nodiscard]] bool try_resize(void *object, std::size_t size) noexcept {
         if (!is_in_use(object)) return false; // whoever frees it then reports that
         const std::size_t old = usable_size(object);
@@ -184,7 +184,7 @@ class ScopedPart : public HeapOwner {
         std::byte *end = nullptr;
         bool was_in_scope = false;
         bool has_full = false; // or had some
-        Link full;             // chunks without room
+        Link full;             // chunks that are full
     };
 
     static constexpr std::size_t whole_of(std::size_t size) noexcept {
@@ -224,7 +224,7 @@ class ScopedPart : public HeapOwner {
         return std::exchange(level.chunk, nullptr);
     }
 
-    /// Gives the innermost scope a chunk with room. False if there is none, or too many are pinned.
+    /// Gives the innermost scope a chunk that is not full. False if there is none, or too many are pinned.
     [[gnu::noinline]] bool take_chunk() noexcept {
         if (left_to_heap_ != 0) {
             --left_to_heap_;

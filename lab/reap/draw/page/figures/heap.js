@@ -33,7 +33,7 @@
     const share = (bytes, cell) => step(bytes / (cell.pages * PAGE));
     const litter = (cell) => share(cell.litter, cell);
     const program = (cell) => share(cell.program, cell);
-    const room = () => 0.35;
+    const empty = () => 0.35;
     const hidden = { type: "value", show: false, min: -0.5 };
     return {
       height: top(1) + high + 8,
@@ -60,7 +60,7 @@
             ]),
         },
         series: [
-          ...maps.flatMap((_name, map) => [layer(map, colours.line, room), layer(map, colours.grey, litter)]),
+          ...maps.flatMap((_name, map) => [layer(map, colours.line, empty), layer(map, colours.grey, litter)]),
           layer(1, colours.orange, program),
         ],
       },
