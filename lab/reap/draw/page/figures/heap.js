@@ -60,7 +60,10 @@
             ]),
         },
         series: [
-          ...maps.flatMap((_name, map) => [layer(map, colours.line, empty), layer(map, colours.grey, litter)]),
+          ...maps.flatMap((_name, map) => [
+            layer(map, colours.line, empty),
+            layer(map, colours.grey, litter),
+          ]),
           layer(1, colours.orange, program),
         ],
       },
