@@ -1,1 +1,1 @@
-"""Drawings of the studies' pages: SVG that stands in a page or by itself."""
+"""Figures of the studies, drawn by matplotlib: SVG that stands in a page or by itself."""

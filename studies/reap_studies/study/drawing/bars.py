@@ -1,14 +1,19 @@
-"""Ratios with their intervals as a bar chart: one SVG that stands in a page or by itself."""
+"""Ratios with their intervals as a bar chart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reap.api import Estimate, units
-from reap_studies.study.drawing import svg
+from matplotlib.axes import Axes
 
-_ROW, _GAP, _LEFT, _WIDTH, _RIGHT, _TOP = 16, 8, 190, 430, 150, 26
-_LETTER = 6.0
-"""About how wide a letter is, so that no label is cut."""
+from reap.api import Estimate, printable, units
+from reap_studies.study.drawing.canvas import COLOURS, INK, as_svg, canvas
+
+_MOST = 20.0
+"""Longer bars are cut; their value stands beside them."""
+_ROW, _GAP, _AROUND = 0.19, 0.5, 0.75
+"""Height of a bar in inches; what separates groups, in bars; what title and axis take, in inches."""
+_BESIDE = 1.35
+"""How far the axis goes, in longest bars, so that values have room beside them."""
 
 
 @dataclass(frozen=True)
@@ -24,47 +29,52 @@ class Bar:
 
 
 def draw(title: str, groups: Sequence[tuple[str, Sequence[Bar]]], *, unit_line: bool = True) -> str:
-    """Horizontal bars in named groups from 0, a line at 1, whiskers for the intervals, values in words."""
+    """Horizontal bars in named groups from 0, a line at 1, whiskers for the intervals, values in words.
+
+    Without `unit_line` lengths are no ratios: there is no scale, and values are those beside the bars.
+    """
     bars = [bar for _, group in groups for bar in group]
     most = max((bar.ratio.high for bar in bars if bar.ratio), default=1.0)
-    scale = _WIDTH / max(min(most, 20.0), 1.2)
-    labels = [_label(name, bar, number) for name, group in groups for number, bar in enumerate(group)]
-    left = max([_LEFT, *(round(_LETTER * len(label)) + 10 for label in labels)])
-    height = _TOP + sum(_ROW * len(group) + _GAP for _, group in groups) + 6
-    width = left + _WIDTH + _RIGHT
-    lines = svg.begin(width, height, title)
-    y = _TOP
-    for name, group in groups:
-        for number, bar in enumerate(group):
-            label = _label(name, bar, number)
-            lines.append(f'<text x="{left - 6}" y="{y + 12}" text-anchor="end">{svg.text(label)}</text>')
-            lines += _bar(bar, left, y, scale)
-            y += _ROW
-        y += _GAP
-    one = left + scale if unit_line else left
-    lines.append(f'<line x1="{one:.1f}" y1="{_TOP - 4}" x2="{one:.1f}" y2="{y}" stroke="currentColor"/>')
-    return "\n".join([*lines, "</svg>"]) + "\n"
+    most = max(min(most, _MOST), 1.2)
+    places = _places(groups)
+    with canvas(title, _AROUND + _ROW * (places[-1] + 1 if places else 1)) as axes:
+        for place, bar in zip(places, bars, strict=True):
+            _bar(axes, place, bar, most)
+        labels = [_label(name, bar, number) for name, group in groups for number, bar in enumerate(group)]
+        axes.set_yticks(places, labels)
+        axes.tick_params(axis="y", length=0)
+        axes.set_ylim(places[-1] + 0.7 if places else 1, -0.7)
+        axes.set_xlim(0, most * _BESIDE)
+        if unit_line:
+            axes.axvline(1, color=INK, linewidth=0.8)
+            axes.set_xlabel("ratio")
+        else:
+            axes.set_xticks([])
+            axes.spines["bottom"].set_visible(False)
+        return as_svg(axes)
+
+
+def _places(groups: Sequence[tuple[str, Sequence[Bar]]]) -> list[float]:
+    """Of all bars from above, in bars."""
+    starts = [
+        sum(len(before) for _, before in groups[:number]) + _GAP * number for number in range(len(groups))
+    ]
+    return [start + at for start, (_, group) in zip(starts, groups, strict=True) for at in range(len(group))]
 
 
 def _label(name: str, bar: Bar, number: int) -> str:
     """Of a bar of a group: the first has the group's name in front."""
-    return f"{name} {bar.label}".strip() if number == 0 else bar.label
+    return printable(f"{name} {bar.label}".strip() if number == 0 else bar.label)
 
 
-def _bar(bar: Bar, left: int, y: int, scale: float) -> list[str]:
+def _bar(axes: Axes, place: float, bar: Bar, most: float) -> None:
     if bar.ratio is None:
-        return [f'<text x="{left + 4}" y="{y + 12}" opacity="0.6">not measured</text>']
-    low, value, high = (
-        left + min(each * scale, _WIDTH) for each in (bar.ratio.low, bar.ratio.value, bar.ratio.high)
-    )
-    middle = y + _ROW / 2
-    shape = f'x="{left}" y="{y + 2}" width="{value - left:.1f}" height="{_ROW - 4}"'
-    whisker = f"M{low:.1f} {middle}H{high:.1f}M{low:.1f} {y + 5}V{y + 11}M{high:.1f} {y + 5}V{y + 11}"
+        axes.annotate("not measured", (0, place), (4, 0), textcoords="offset points", va="center", alpha=0.6)
+        return
+    low, value, high = (min(each, most) for each in (bar.ratio.low, bar.ratio.value, bar.ratio.high))
+    axes.barh(place, value, height=0.75, color=COLOURS[bar.shade % len(COLOURS)], alpha=0.85)
     exact = bar.ratio.exact
+    if not exact:
+        axes.errorbar(value, place, xerr=[[value - low], [high - value]], color=INK, linewidth=0.9, capsize=2)
     said = bar.said or (units.ratio(bar.ratio.value) if exact else units.ratio_with_interval(bar.ratio))
-    drawn = [] if exact else [f'<path d="{whisker}" stroke="currentColor" fill="none"/>']
-    return [
-        f'<rect {shape} fill="{svg.COLOURS[bar.shade % len(svg.COLOURS)]}" opacity="0.85"/>',
-        *drawn,
-        f'<text x="{high + 6:.1f}" y="{y + 12}">{svg.text(said)}</text>',
-    ]
+    axes.annotate(printable(said), (high, place), (4, 0), textcoords="offset points", va="center")

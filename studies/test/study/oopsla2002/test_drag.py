@@ -312,12 +312,13 @@ def test_what_was_seen_of_objects_is_not_lost_with_the_chunks(tmp_path, monkeypa
 
 
 def heights(drawing):
-    """Where each layer begins and ends, from the bottom up, in parts of the drawing's height."""
+    """Where each layer begins and ends, from the bottom up, in parts of the highest one's end."""
     found = []
-    for path in re.findall(r'<path d="(M[^"]+Z)"', drawing):
-        rows = [float(y) for y in re.findall(r"[\d.]+ ([\d.]+)", path)]
-        found += [(226 - max(rows)) / 200, (226 - min(rows)) / 200]
-    return found
+    for path in re.findall(r'<path d="([^"]+)" clip-path="[^"]+" style="fill: (?!none)', drawing):
+        rows = [float(y) for y in re.findall(r"[ML] [\d.]+ ([\d.]+)", path)]
+        found += [max(rows), min(rows)]
+    bottom, top = found[0], min(found)
+    return [(bottom - y) / (bottom - top) for y in found]
 
 
 def test_what_is_dragged_lies_on_what_is_needed_by_site():
