@@ -18,6 +18,7 @@ from reap.compare import analyse, judge
 from reap.compare.judge import Standing
 from reap.evidence.analyse.reach import FEWEST_CALLED, untriable
 from reap.evidence.analyse.suspicions.records import NO_TIME, Remedy, Suspicion
+from reap.evidence.analyse.suspicions.thresholds import WORTH_TRYING
 from reap.evidence.records import Wall
 from reap.experiment import statistics
 from reap.experiment.budget import LEAST_ROUNDS
@@ -130,6 +131,7 @@ def second(
 ) -> Plan:
     """Plan of what tells causes apart, heaviest suspicions first; empty where there is nothing to explain.
 
+    Where the first comparison shows that nothing gains, what weighs less than is worth a trial is not tried.
     `environment` is what the program would be started with; settings are merged into it. `base` is the
     allocator that it is compared under. No more arms are tried than have enough rounds in the `budget`,
     of a program that takes as long as in `wall`.
@@ -138,7 +140,9 @@ def second(
     arms: dict[str, Allocator] = {}
     missing: dict[str, str] = {}
     of_memory: set[str] = set()
-    for remedy in (each for suspicion in suspicions for each in suspicion.remedies):
+    gained = comparison is not None and _gains(comparison)
+    tried = [each for each in suspicions if gained or each.weight >= WORTH_TRYING]
+    for remedy in (each for suspicion in tried for each in suspicion.remedies):
         if remedy.can_be_tried and remedy.name not in arms:
             found = _arm(remedy, base, held, program)
             if isinstance(found, str):
@@ -146,8 +150,7 @@ def second(
             else:
                 arms[remedy.name] = found
                 of_memory |= {remedy.name} if remedy.metric == "resident" else set()
-    known = {name.removeprefix(price.PREFIX) for each in suspicions for name in each.probes}
-    gained = comparison is not None and _gains(comparison)
+    known = {name.removeprefix(price.PREFIX) for each in tried for name in each.probes}
     wanted = [name for name in price.CAUSES if (gained and name != "arenas") or name in known]
     if not _may_price(program, base, wall) or program.stands_aside:
         missing |= {f"{price.PREFIX}{name}": NOT_PRELOADED for name in wanted}

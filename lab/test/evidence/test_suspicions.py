@@ -265,6 +265,13 @@ def test_a_few_percent_are_no_cause() -> None:
     assert suspect(wall_of(0.001, kernel=0.07)) == []
 
 
+def test_a_share_that_may_be_worth_a_trial_is_one_to_try() -> None:
+    """Of one program two looks saw 2 and 5 % in page faults, and two verbs gave two answers."""
+    few, many = (wall_of(0.001, kernel=0.02, samples=samples) for samples in (300, 20_000))
+    assert "page faults" in {each.cause for each in to_try(few)}
+    assert "page faults" not in {each.cause for each in to_try(many)}
+
+
 def test_causes_of_memory_cost_no_time() -> None:
     for cause in OF_MEMORY:
         found = first(WALLS[cause])

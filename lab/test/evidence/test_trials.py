@@ -10,7 +10,7 @@ import paired
 import pytest
 from causes import cause_program
 from samples import comparison_of, side_of
-from walls import WALLS, counted
+from walls import WALLS, counted, wall_of
 
 from reap.allocators import catalog
 from reap.allocators.records import DEFAULT, Allocator, Missing
@@ -18,7 +18,9 @@ from reap.compare import run as comparing
 from reap.compare.judge import leaves_less
 from reap.evidence import trials
 from reap.evidence.analyse.suspicions.records import NO_TIME, Remedy, Suspicion
-from reap.evidence.analyse.suspicions.suspect import suspect
+from reap.evidence.analyse.suspicions.remedies import HUGE_PAGES
+from reap.evidence.analyse.suspicions.suspect import suspect, to_try
+from reap.evidence.analyse.suspicions.thresholds import WORTH_TRYING
 from reap.evidence.explain import FOLDER, explain
 from reap.evidence.judge.findings import judged, trials_of
 from reap.evidence.records import Counted, Wall
@@ -210,6 +212,18 @@ def test_a_gain_is_told_apart_by_all_preloads(true: Program, cpu: float, half: f
     ]
     untrusted = comparison_of([side_of("price: recycle", cpu, half, same_output=False)])
     assert planned(true, comparison=untrusted, wall=lasting(0.1, 4)).allocators == []
+
+
+def test_little_is_tried_where_something_gains(true: Program) -> None:
+    """Else *allocate less* would be advised where a setting does as well."""
+    (little,) = (
+        each for each in to_try(wall_of(0.001, kernel=0.02, samples=300)) if each.cause == "page faults"
+    )
+    assert little.weight < WORTH_TRYING
+    gained = comparison_of([side_of("price: recycle", 0.94, 0.01)])
+    equal = comparison_of([side_of("price: recycle", 1.0, 0.001)])
+    assert HUGE_PAGES in names(planned(true, little, comparison=gained).allocators)
+    assert planned(true, little, comparison=equal).allocators == []
 
 
 def test_one_thread_waits_for_no_lock(true: Program) -> None:

@@ -5,6 +5,7 @@ from reap.evidence.analyse.suspicions import thresholds as at
 from reap.evidence.analyse.suspicions.facts import WallFacts
 from reap.evidence.analyse.suspicions.records import BY_SAMPLES, Suspicion
 from reap.evidence.records import Wall
+from reap.recording.analyse import estimates
 
 
 def suspect(wall: Wall, least: float = at.CAUSE_WORTH) -> list[Suspicion]:
@@ -26,5 +27,16 @@ def suspect(wall: Wall, least: float = at.CAUSE_WORTH) -> list[Suspicion]:
 
 
 def to_try(wall: Wall) -> list[Suspicion]:
-    """Causes that are worth a trial, heaviest first: a gain that nobody suspected is a gain, too."""
-    return suspect(wall, at.WORTH_TRYING)
+    """Causes that may be worth a trial, heaviest first: a gain that nobody suspected is a gain, too.
+
+    A share of samples counts by the upper end of its interval: two looks at one program try the same.
+    """
+    samples = WallFacts(wall).samples
+    return [each for each in suspect(wall, at.WORTH_A_LOOK) if _at_most(each, samples) >= at.WORTH_TRYING]
+
+
+def _at_most(suspicion: Suspicion, samples: int) -> float:
+    """Its weight; of what samples alone show the most that it may be."""
+    if suspicion.cause not in BY_SAMPLES or not samples:
+        return suspicion.weight
+    return max(suspicion.weight, estimates.proportion(round(suspicion.weight * samples), samples).high)

@@ -13,6 +13,9 @@ time that other threads meanwhile spend on the slow path."""
 WORTH_TRYING = 0.03
 """The minimum share for a trial: what gains less matters to nobody (`experiment.sequential.WORTH`)."""
 
+WORTH_A_LOOK = 0.01
+"""The minimum share for a trial where another showed that something gains: it may be measured too low."""
+
 LARGE_RESIDENT = 32 << 20
 """Bytes of resident memory, from which on the processor's tables of small pages may miss: 8,192 entries."""
 
