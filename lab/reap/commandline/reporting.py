@@ -12,6 +12,7 @@ from reap.base.files import STANDARD_OUTPUT, refuse_link
 from reap.base.records import Record
 from reap.base.text import command_line, file_name, plain_json, printable, signal_name
 from reap.commandline.stdin import with_input
+from reap.launch import wrappers
 from reap.launch.records import Launch, Outcome
 
 if TYPE_CHECKING:
@@ -149,4 +150,4 @@ def say_command(what: str, command: list[str]) -> None:
 
 def name_of(command: list[str]) -> str:
     """A short name for a command, good for a file."""
-    return file_name(Path(command[0]).name.lstrip(".-")) or "program"
+    return file_name(wrappers.name(command).lstrip(".-")) or "program"

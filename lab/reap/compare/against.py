@@ -12,6 +12,7 @@ from reap.commandline import words
 from reap.commandline.sections import section
 from reap.experiment.spec import Variant
 from reap.launch import program as programs
+from reap.launch import wrappers
 
 DEFAULT = "default"
 """The variant that the program itself is."""
@@ -55,7 +56,7 @@ def asked(given: dict[str, Any], command: Sequence[str]) -> list[Variant]:
     if not command:
         raise ReapError("there is no command to compare with", "put it after --", ExitCode.USAGE)
     others = [_other(text, command) for text in texts]
-    taken = [Path(command[0]).name, given["baseline"], DEFAULT]
+    taken = [wrappers.name(command), given["baseline"], DEFAULT]
     return [
         Variant(
             name=name,
@@ -92,8 +93,8 @@ def _names(taken: list[str], command: list[str], others: Iterable[_Other]) -> li
     for other in others:
         how = [*(f"{name}={value}" for name, value in other.environment.items()), other.directory]
         around = ", ".join(each for each in how if each)
-        base = name = Path(other.command[0]).name + (f" ({around})" if around else "")
-        if base == Path(command[0]).name and (differing := _differing(command, other.command)):
+        base = name = wrappers.name(other.command) + (f" ({around})" if around else "")
+        if base == wrappers.name(command) and (differing := _differing(command, other.command)):
             base = name = differing
         number = 2
         while name in [*taken, *names]:
@@ -107,4 +108,4 @@ def _differing(command: list[str], other: list[str]) -> str:
     name = " ".join(word for word in other[1:] if word not in command)
     if len(name) > _LONGEST_NAME or not name.isprintable():
         return ""
-    return name if any(letter.isalpha() for letter in name) else f"{Path(other[0]).name} {name}".strip()
+    return name if any(letter.isalpha() for letter in name) else f"{wrappers.name(other)} {name}".strip()

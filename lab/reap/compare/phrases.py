@@ -9,6 +9,7 @@ from reap.base.records import Estimate
 from reap.compare import thresholds as at
 from reap.compare.analyse import cpu_time, sound, times
 from reap.experiment.records import Comparison, Ratio, Side
+from reap.launch import wrappers
 
 METRICS = {
     "cpu_per_request": "CPU time per request",
@@ -181,7 +182,7 @@ def beside(side: Side, metric: str) -> str:
 
 def itself(side: Side, comparison: Comparison) -> str:
     """States that this allocator is the one that the program has anyway."""
-    program = comparison.command[0].rpartition("/")[2]
+    program = wrappers.name(comparison.command)
     return (
         f"{side.allocator} is the malloc that {program} has by itself ({side.provider}): it is compared with "
         f"itself, and {DEFAULT} was not measured."

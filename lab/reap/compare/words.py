@@ -10,7 +10,7 @@ from reap.compare import thresholds as at
 from reap.compare.phrases import METRICS
 from reap.experiment.metrics import MEMORY
 from reap.experiment.records import Comparison, Ratio, Side
-from reap.launch import price
+from reap.launch import price, wrappers
 
 BELOW_ONE = "Ratios are to the baseline: below 1 is less (better), above 1 is more. Each ratio has a 95 % CI."
 
@@ -115,7 +115,7 @@ def conditions(comparison: Comparison) -> list[str]:
         return []
     short = next((side for side in comparison.sides if analyse.too_short(side, comparison)), None)
     if short is not None:
-        program = comparison.command[0].rpartition("/")[2]
+        program = wrappers.name(comparison.command)
         return [phrases.too_short(program, analyse.cpu(short).baseline)]
     return [*filter(None, [phrases.load(comparison)])]
 

@@ -9,7 +9,7 @@ _OF_BASH = re.compile(
     r"(?:source|pushd|popd|shopt|declare|local|let|\[\[)(?:\s|$)|[<>]\(|\[\[ |<<<|\$'|&>|\|&"
 )
 """What dash, which is often sh, does not have."""
-_WORDS_OF_A_SHELL = frozenset(
+WORDS_OF_A_SHELL = frozenset(
     {
         ".",
         ":",
@@ -71,7 +71,7 @@ def advice(command: Sequence[str]) -> str:
         return f"that sets a variable: -- env {shlex.join(command)}"
     if _SYNTAX.search(name):
         line = " ".join(command)
-    elif name in _WORDS_OF_A_SHELL:
+    elif name in WORDS_OF_A_SHELL:
         line = shlex.join(command)
     else:
         return ""

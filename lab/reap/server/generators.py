@@ -2,15 +2,12 @@
 
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import msgspec
 
 from reap.base.records import Record
+from reap.launch import wrappers
 from reap.launch.records import LoadLatency
-
-_WRAPPERS = {"env", "exec", "nice", "taskset", "timeout"}
-"""Commands before a load generator's own name."""
 
 
 class Counted(Record):
@@ -26,11 +23,8 @@ class Counted(Record):
 
 def counted(command: Sequence[str], said: str) -> Counted | None:
     """Counts that the load of this command printed; None where it does not, or is not known."""
-    name = next((name for word in command if (name := Path(word).name) in GENERATORS), "")
-    first = Path(command[0]).name if command else ""
-    if not name or (name != first and first not in _WRAPPERS):
-        return None
-    found = GENERATORS[name](command, said)
+    read = GENERATORS.get(wrappers.name(command))
+    found = read(wrappers.inner(command), said) if read else None
     return found if found is not None and found.requests > 0 else None
 
 

@@ -89,7 +89,7 @@ def test_what_a_known_load_says(command: str, said: str, expected: Counted) -> N
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("sh -c ab", AB),
+        ("sh -c ab;ab", AB),
         ("curl ab", AB),
         ("ab x", "apr_socket_recv: Connection refused"),
         ("memtier_benchmark --test-time=3", ""),

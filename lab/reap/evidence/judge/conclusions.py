@@ -13,6 +13,7 @@ from reap.evidence.judge import sentences as say
 from reap.evidence.judge.facts import Facts
 from reap.evidence.judge.records import Conclusion as Headline
 from reap.experiment.budget import LEAST_ROUNDS
+from reap.launch import wrappers
 
 _COPIES = 2
 """Runs of the program as it is in a round of either comparison."""
@@ -87,7 +88,7 @@ def no_allocations(_: Facts) -> Concluded:
 
 def too_short(facts: Facts) -> Concluded:
     """So little CPU time that loading a library outweighs all that it does."""
-    program = facts.command[0].rpartition("/")[2] if facts.command else "The program"
+    program = wrappers.name(facts.command) or "The program"
     said = [phrases.too_short(program, facts.cpu_seconds or 0.0)]
     comparison = facts.comparison
     if comparison is None or not comparison.exit_code:
