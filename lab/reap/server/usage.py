@@ -9,6 +9,8 @@ from reap.launch.process import smaps
 
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_TRIES = 10
+"""Readings until one in which no process ends."""
 _SCHEDULER_CLOCK = 2
 """CPUCLOCK_SCHED of the kernel's include/linux/posix-timers.h: the time a process ran, in nanoseconds."""
 
@@ -31,12 +33,23 @@ class Usage(Record):
 
 def usage(root: int) -> Usage:
     """The costs of all descendants of `root`, those that it has waited for included, but not its own."""
+    for _ in range(_TRIES):
+        found, whole = _read(root)
+        if whole:
+            break
+    return found
+
+
+def _read(root: int) -> tuple[Usage, bool]:
+    """One reading; and whether no process ended meanwhile, whose costs might be in none of its figures."""
     cpu_ns = minor = major = resident = 0
+    whole = True
     tree = smaps.descendants(root)
     for pid in [root, *tree]:
-        fields = _stat(pid)
-        if not fields:
-            continue  # it has ended meanwhile
+        own_ns, fields = _cpu_ns(pid), _stat(pid)
+        if own_ns is None or not fields:
+            whole = False
+            continue
         # By proc_pid_stat(5), from the third field on: 11 is cminflt, 13 cmajflt, 16 cutime, 17 cstime.
         minor += int(fields[8])
         major += int(fields[10])
@@ -45,15 +58,16 @@ def usage(root: int) -> Usage:
             minor += int(fields[7])
             major += int(fields[9])
             resident += int(fields[21]) * _PAGE
-            cpu_ns += _cpu_ns(pid)
-    return Usage(
+            cpu_ns += own_ns
+    found = Usage(
         cpu_ns=cpu_ns, minor_faults=minor, major_faults=major, resident=resident, processes=len(tree)
     )
+    return found, whole
 
 
 def busiest_pid(root: int) -> int:
     """The living descendant of `root` that has used the most CPU time; `root` itself without any."""
-    return max(smaps.descendants(root), key=_cpu_ns, default=root)
+    return max(smaps.descendants(root), key=lambda pid: _cpu_ns(pid) or 0, default=root)
 
 
 def busiest(root: int) -> str:
@@ -61,13 +75,13 @@ def busiest(root: int) -> str:
     return smaps.executable(busiest_pid(root))
 
 
-def _cpu_ns(pid: int) -> int:
-    """CPU time of all threads of a process, ended ones too; 0 where the process has ended."""
+def _cpu_ns(pid: int) -> int | None:
+    """CPU time of all threads of a process, ended ones too; None where nothing is known of it any more."""
     try:
         # The clock of another process, as clock_getcpuclockid(3) makes it.
         return time.clock_gettime_ns((~pid << 3) | _SCHEDULER_CLOCK)
     except OSError:
-        return 0
+        return None
 
 
 def _stat(pid: int) -> list[str]:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 
 import pytest
 
@@ -56,6 +57,22 @@ def parent_of(script: str) -> Iterator[tuple[int, Usage, Usage]]:
 def test_cpu_time_between_two_readings(script: str) -> None:
     with parent_of(script) as (_, before, after):
         assert 0.2e9 < after.cpu_ns - before.cpu_ns < 0.4e9
+
+
+def test_no_cost_is_lost_while_processes_end() -> None:
+    """Each process that ends is either read itself or with those that its parent has waited for."""
+    once = "    pid = os.fork()\n    if pid == 0: spin(10_000_000); os._exit(0)\n    os.waitpid(pid, 0)"
+    script = f"{SPIN}\nfor _ in range(60):\n{once}"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {script!r}])"
+    with subprocess.Popen([sys.executable, "-c", code]) as root:
+        readings = []
+        while root.poll() is None:
+            readings.append(usage(root.pid).cpu_ns)
+            time.sleep(0.001)
+    readings = readings[:-5]  # the last ones may be of a tree that is gone
+    ticks = 2e7  # of user and of system time
+    assert max(readings) > 0.4e9
+    assert all(later > earlier - ticks for earlier, later in pairwise(readings))
 
 
 def test_cpu_time_of_others_does_not_count() -> None:
