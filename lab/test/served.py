@@ -7,14 +7,18 @@ from programs import compile_c
 
 # SERVER PORT MODE: answers every byte after 20 ms of CPU time, or 40 ms where Reap's own allocator is
 # preloaded, with a byte. The first one takes 50 ms more. In mode "speaks" it says
-# on standard error when it listens, in mode "echoes" it answers lines alone, and in
+# on standard error when it listens, in mode "echoes" it answers lines alone, in
+# mode "restless" it polls for clients, in
+# mode "locks" it does not start twice in a folder, and in
 # mode "cools" the first three take 50 ms more; in mode "leaks" each costs 64 KB that stay.
 SERVER = r"""
     #include <arpa/inet.h>
+    #include <fcntl.h>
     #include <netinet/in.h>
     #include <signal.h>
     #include <stdlib.h>
     #include <string.h>
+    #include <sys/file.h>
     #include <sys/socket.h>
     #include <time.h>
     #include <unistd.h>
@@ -39,10 +43,14 @@ SERVER = r"""
             if (fork()) return usleep(!strcmp(mode, "lingers") * 60000);
             setsid();
         }
+        if (!strcmp(mode, "locks") && flock(open("lock", O_CREAT | O_RDWR, 0600), LOCK_EX | LOCK_NB))
+            return write(2, "locked", 6) ? 9 : 8;
+        if (!strcmp(mode, "restless")) fcntl(listening, F_SETFL, O_NONBLOCK);
         if (!strcmp(mode, "speaks")) write(2, "serving at last\n", 16);
         for (int clients = 0;; ++clients) {
-            int client = accept(listening, 0, 0);
+            int client;
             char byte;
+            while ((client = accept(listening, 0, 0)) < 0) {}
             while (read(client, &byte, 1) == 1) {
                 if (!strcmp(mode, "crashes")) raise(SIGSEGV);
                 if (!strcmp(mode, "leaks")) memset(malloc(64000), 1, 64000);

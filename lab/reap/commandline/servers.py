@@ -18,7 +18,7 @@ from reap.launch import program as programs
 from reap.launch.program import Program
 from reap.launch.records import Launch
 from reap.server import ready
-from reap.server.records import LOADS, PORT, READY_WITHIN, Server
+from reap.server.records import PORT, READY_WITHIN, Server
 from reap.server.serve import under_load as under_load_again
 
 NAMES = ("server", "ready", "load", "stop", "loads", "requests_per_load")
@@ -67,9 +67,8 @@ def load_options(verb: _Verb) -> _Verb:
         click.option(
             "--loads",
             type=click.IntRange(min=1),
-            default=LOADS,
-            show_default=True,
-            help="Measured loads of each start, after one that warms it up.",
+            help="Measured loads of each start, after one that warms it up. By default as many as make "
+            "intervals narrowest in the time that there is; `reap tune`: 3.",
         ),
         click.option(
             "--requests-per-load",
@@ -120,7 +119,7 @@ def asked(context: click.Context, given: dict[str, Any]) -> Server | None:
         stop=_signal(stop),
         ready_within=context.params["timeout"] or READY_WITHIN,
         has_port=PORT in server and PORT in load,
-        loads=loads or LOADS,
+        loads=loads or 0,
         requests=requests or 0,
     )
 

@@ -18,7 +18,7 @@ from reap.experiment.once import last_words
 from reap.experiment.records import Cell, Comparison, Ratio, Run, Side, Spread, Witness
 from reap.experiment.runner import Listener, Runner
 from reap.experiment.spec import Spec
-from reap.launch import preloads, price
+from reap.launch import preloads, price, wrappers
 from reap.launch.host import quota
 
 SERVED = (
@@ -115,7 +115,7 @@ def draw(
         sides=sides,
         objective=spec.objective,
         load=spec.server.load.command if spec.server else [],
-        loads=spec.server.loads if spec.server else 0,
+        loads=spec.server.each_start if spec.server else 0,
         due_per_second=latency.due_per_second(measured),
         spread=_spread(baseline, control) if spec.server else None,
         against={each.name: each.program.command for each in spec.against},
@@ -152,7 +152,7 @@ def _name_of_baseline(spec: Spec, warmup: Run | None) -> str:
     if spec.scanned:
         return spec.variant
     if spec.against:
-        return Path(spec.program.command[0]).name
+        return wrappers.name(spec.program.command)
     name, provider = spec.baseline.name, warmup.outcome.malloc_provider if warmup else ""
     file = Path(provider).name
     if spec.program.stands_aside and name == DEFAULT and not spec.baseline.library:

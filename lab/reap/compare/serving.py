@@ -15,13 +15,16 @@ from reap.server.records import Served, Server, Service
 from reap.server.serve import serve
 from reap.server.service import load_of, service_of
 
+_WATCHED_IDLE = 0.2
+"""Seconds in which a server that was warmed up is watched without a load."""
+
 
 class ServerStarter(Starter):
     """A `Starter` of servers. A load that fails is an error of the baseline, and drops any other arm."""
 
     def __init__(self, folder: Folder, server: Server) -> None:
         super().__init__(folder)
-        self._server = server
+        self._folder, self._server = folder, server
         self._baseline = arms.arms(folder.spec)[0].arm()
         self.notes: list[str] = []
         """What must be said beside the figures."""
@@ -51,8 +54,11 @@ class ServerStarter(Starter):
         launch = self._launch(cell, self._variants[cell.variant], probe=probe)
         load = load_of(self._server, launch, self._spec.timeout)
         load = msgspec.structs.replace(load, directory=self._spec.directory)
-        server = msgspec.structs.replace(self._server, loads=1) if probe else self._server
-        return service_of(server, naming.filled(launch, name), naming.filled(load, name), port)
+        # The number of loads is planned when the warm-ups have ended.
+        server = self._folder.spec.server or self._server
+        server = msgspec.structs.replace(server, loads=1) if probe else server
+        service = service_of(server, naming.filled(launch, name), naming.filled(load, name), port)
+        return msgspec.structs.replace(service, watched_idle=_WATCHED_IDLE) if probe else service
 
     def _kept(self, cell: Cell, served: Served) -> Started:
         if served.failure and cell.arm() == self._baseline:

@@ -3,12 +3,16 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from reap.base import units
+from reap.base.errors import ExitCode, ReapError
 from reap.experiment import sequential, statistics
 from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
 from reap.experiment.spec import Spec
+from reap.launch import wrappers
+from reap.server.plan import LEAST_LOADS, Costs, Plan, decides, deviation, narrowest
 
 LEAST_ROUNDS = 5
 """With fewer, Student's t makes the interval wide."""
@@ -18,6 +22,14 @@ SIMULATED = 50.0
 """How long a run in simulated caches takes, in usual runs, as far as one can say before it."""
 USUAL_SECONDS = 60.0
 """What the measured rounds take together when no one says otherwise, if LEAST_ROUNDS allow."""
+USUAL_SERVED = 120.0
+"""The same of servers under load."""
+_LONGEST = 86400
+"""Seconds: no budget above that is recommended."""
+_LONGER = 1.2
+"""Times as long as its estimate a round may take."""
+_OVERLAP = 0.5
+"""Of the time that servers take one after another: side by side 0.25 to 1.1 were measured on two cores."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +63,15 @@ class Budget:
     def __init__(self, folder: Folder, baseline: str, dropped: Mapping[str, str], rounds: int = 0) -> None:
         """`baseline` and the keys of `dropped` are arms, by `Cell.arm()`; `rounds` as of `Runner`."""
         self._folder = folder
-        self._spec = folder.spec
         self._baseline = baseline
         self._dropped = dropped
         self._asked = rounds
         self.needed = 0.0
         """Seconds that two rounds take with the warm-ups, once a note said that there is no time for them."""
+
+    @property
+    def _spec(self) -> Spec:
+        return self._folder.spec
 
     def plan(self, more: Sequence[More]) -> tuple[int, float]:
         """Returns the number of rounds, and the seconds that they take.
@@ -69,7 +84,8 @@ class Budget:
             rounds = max(self._spec.runs, self._asked)
             return rounds, rounds * a_round
         if self._spec.budget is None:
-            rounds = min(self._most, max(LEAST_ROUNDS, int(USUAL_SECONDS / a_round)))
+            usual = USUAL_SERVED if self._spec.server else USUAL_SECONDS
+            rounds = min(self._most, max(LEAST_ROUNDS, int(usual / a_round)))
         else:
             first = self._first_round()
             spent = sum(run.seconds for run in [*self._warm_ups(), *first])
@@ -86,15 +102,93 @@ class Budget:
 
     def a_round(self) -> float:
         """Seconds that a round will probably take: as the first, or as the warm-ups, the baseline's twice."""
-        if first := self._first_round():
-            return max(1e-4, sum(run.seconds for run in first))
-        each = {run.cell.arm(): run.seconds for run in self._warm_ups()}
-        kept = sum(seconds for arm, seconds in each.items() if arm not in self._dropped)
-        times = 1.0
         if (server := self._spec.server) is not None:
-            # A warm-up of a server has one load beside those that warm the server up.
-            times = (server.warm_ups + server.loads) / (server.warm_ups + 1)
-        return max(1e-4, times * (kept + each[self._baseline]))
+            costs = self._costs()
+            return max(1e-4, costs.start + server.each_start * costs.load)
+        return max(1e-4, sum(run.seconds for run in self._first_round() or self._warmed_up()))
+
+    def plan_loads(self, *, at_once: bool) -> None:
+        """Plans how often each start of a server is loaded, by the warm-ups or the first round, and keeps it.
+
+        `at_once` is whether the servers of a round run at the same time. Throws ReapError where no plan
+        within the budget decides a change that matters.
+        """
+        spec = self._spec
+        if spec.server is None or not spec.sequential or not self._is_about_time():
+            return
+        costs = self._costs(at_once=at_once)
+        seconds = USUAL_SERVED
+        if spec.budget is not None:
+            spent = sum(run.seconds for run in [*self._warm_ups(), *self._first_round()])
+            seconds = self._within(spec.budget) - spent
+            # Side by side servers are started and loaded in less time than one after another.
+            least = (
+                costs._replace(start=costs.start * _OVERLAP, load=costs.load * _OVERLAP) if at_once else costs
+            )
+            if not self._first_round() and not decides(self._narrowest(least, seconds), spec.worth):
+                raise self._undecidable(costs)
+        found = self._narrowest(costs, seconds)
+        self._folder.plan_loads(found.loads if found else LEAST_LOADS)
+
+    def _narrowest(self, costs: Costs, seconds: float) -> Plan | None:
+        return narrowest(
+            costs,
+            seconds,
+            most_starts=sequential.MAX_ROUNDS,
+            widening=sequential.widening,
+            loads=self._spec.server.loads if self._spec.server else 0,
+        )
+
+    def _is_about_time(self) -> bool:
+        """Whether CPU time decides, and not memory or the latency of requests at a fixed rate."""
+        loads = [load for run in self._warm_ups() for load in run.outcome.loads]
+        return self._spec.objective == "time" and not any(load.latency for load in loads)
+
+    def _costs(self, *, at_once: bool = True) -> Costs:
+        """Of a round of servers, by the first one, or by the warm-ups, which have one measured load."""
+        runs = self._first_round() or self._warmed_up()
+        loads = [[load.cpu_ns / 1e9 for load in run.outcome.loads] for run in runs]
+        times = [run.outcome.loading_ns / 1e9 / max(1, len(run.outcome.loads)) for run in runs]
+        loading = max(times) if runs[0].together else sum(times)
+        cpu = median(each for run in loads for each in run) if any(loads) else 0.0
+        seen = statistics.spread_of_loads(loads)
+        return Costs(
+            start=max(0.0, sum(run.seconds for run in runs) - max(map(len, loads)) * loading),
+            load=loading,
+            cpu=cpu,
+            deviation=seen or deviation(cpu, at_once=at_once),
+        )
+
+    def _warmed_up(self) -> list[Run]:
+        """The warm-up of each arm that a round has, and the baseline's twice."""
+        each = {run.cell.arm(): run for run in self._warm_ups()}
+        return [*(run for arm, run in each.items() if arm not in self._dropped), each[self._baseline]]
+
+    def _undecidable(self, costs: Costs) -> ReapError:
+        """Error for a budget in which a server cannot be decided, with one that would do."""
+        spec, seconds = self._spec, 1.0
+        while not decides(found := self._narrowest(costs, seconds), spec.worth) and seconds < _LONGEST:
+            seconds *= 1.05
+        name = wrappers.name(spec.program.command)
+        what = (
+            f"--budget {spec.budget:g} is too small to decide whether CPU time changes by "
+            f"{units.percent(spec.worth)}: a round takes {units.duration(costs.start)} to start the servers "
+            f"and warm them up, and {units.duration(costs.load)} for a load of each, which takes "
+            f"{units.duration(costs.cpu)} of CPU time of {name}"
+        )
+        if not decides(found, spec.worth) or found is None:
+            return ReapError(
+                what, "give --load more requests, or look for larger changes (--worth)", ExitCode.USAGE
+            )
+        spent = sum(run.seconds for run in self._folder.runs)
+        needed = math.ceil((spent + _LONGER * found.seconds) / self._within(1))
+        return ReapError(
+            what,
+            f"{found.starts} starts with {units.number(found.loads, 'load')} each would likely do: "
+            f"{self._folder.resume_command} --budget {needed}; or compare fewer at once, or look for larger "
+            "changes only (--worth)",
+            ExitCode.USAGE,
+        )
 
     def _warm_ups(self) -> list[Run]:
         return [run for run in self._folder.runs if run.warmup]
@@ -131,7 +225,7 @@ class Budget:
     def _needs(self, rounds: int) -> float:
         """The budget, in whole seconds, for the warm-ups and so many rounds, each up to a fifth longer."""
         warm_ups = sum(run.seconds for run in self._warm_ups())
-        return math.ceil((warm_ups + rounds * 1.2 * self.a_round()) / self._within(1))
+        return math.ceil((warm_ups + rounds * _LONGER * self.a_round()) / self._within(1))
 
     def allows(self, cell: Cell, times: float) -> bool:
         """Whether there is time for a run of the cell that takes so many times as long as usual."""
@@ -172,7 +266,7 @@ def announcement(spec: Spec, arms: int, more: Sequence[More]) -> str:
     first = "a warm-up" if warm_ups == 1 else f"{warm_ups} warm-ups"
     watched = spec.pairing == "auto" and spec.server is None
     return (
-        f"{spec.program.command[0]} runs {many}: {first} {_each(spec, arms)}, "
+        f"{wrappers.name(spec.program.command)} runs {many}: {first} {_each(spec, arms)}, "
         f"then rounds of {arms + 1} runs (the baseline twice)"
         + (", and once or twice under strace" if watched else "")
         + "".join(f", then {len(each.cells)} {each.words()}" for each in more)

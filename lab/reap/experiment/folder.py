@@ -157,9 +157,8 @@ class Folder(Open):
         try:
             log = (path / "runs.jsonl").open("r+b", buffering=0)
         except OSError as error:
-            raise ReapError(
-                f"{path}/runs.jsonl cannot be opened: {error.strerror}", "begin a new experiment"
-            ) from error
+            what = f"{path}/runs.jsonl cannot be opened: {error.strerror}"
+            raise ReapError(what, "begin a new experiment") from error
         lock(path, log)
         runs, whole = read_runs(path / "runs.jsonl")
         log.truncate(whole)
@@ -181,12 +180,10 @@ class Folder(Open):
             raise _has_had(f"{units.number(self.rounds, 'round')} already", f"--runs {2 * self.rounds}")
         if budget is not None and budget <= spent:
             raise _has_had(f"taken {units.duration(spent)} already", f"--budget {2 * spent:.0f}")
-        self.experiment = msgspec.structs.replace(
-            self.experiment,
-            spec=msgspec.structs.replace(self.spec, runs=runs or 0, budget=budget),
+        self._change(
+            msgspec.structs.replace(self.spec, runs=runs or 0, budget=budget),
             extended_after=[*self.experiment.extended_after, self.rounds],
         )
-        write_safely(self.path / _EXPERIMENT, _text_of(self.experiment), force=True)
 
     def extend_search(self, runs: int) -> None:
         """Gives a search for settings more runs, in all. Throws ReapError as `extend` does."""
@@ -194,22 +191,25 @@ class Folder(Open):
         had = max(tune.most, tune.extended) if tune else 0
         if tune is None or runs <= had:
             raise _has_had(f"{units.number(had, 'run')} already", f"--runs {2 * had}")
-        tune = msgspec.structs.replace(tune, extended=runs)
-        self.experiment = msgspec.structs.replace(
-            self.experiment, spec=msgspec.structs.replace(self.spec, tune=tune)
-        )
+        self._change(msgspec.structs.replace(self.spec, tune=msgspec.structs.replace(tune, extended=runs)))
+
+    def plan_loads(self, loads: int) -> None:
+        """Keeps how often each start of the experiment's server is loaded. Throws ReapError."""
+        server = msgspec.structs.replace(self.spec.server, planned=loads) if self.spec.server else None
+        self._change(msgspec.structs.replace(self.spec, server=server))
+
+    def _change(self, spec: Spec, **more: list[int]) -> None:
+        self.experiment = msgspec.structs.replace(self.experiment, spec=spec, **more)
         write_safely(self.path / _EXPERIMENT, _text_of(self.experiment), force=True)
 
     def extension_notes(self) -> list[str]:
         """An interval for a fixed number of rounds says less where that number follows from the results."""
         looks = [str(rounds) for rounds in self.experiment.extended_after if rounds]
-        if not looks:
-            return []
         note = (
             f"rounds were added after {' and '.join(looks)}: if that was for what these showed, "
             "the intervals leave the truth out more often than 1 time in 20"
         )
-        return [note]
+        return [note] if looks else []
 
     @property
     def spec(self) -> Spec:

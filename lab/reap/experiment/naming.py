@@ -18,6 +18,10 @@ ALONE = "a000-00000000"
 """The name of a run that belongs to no round, as the one that is recorded."""
 
 
+TWICE = ("t000-00000000", "t001-00000000")
+"""The names of two runs at the same time that belong to no round."""
+
+
 def name(cell: Cell, kind: str = "r") -> str:
     """The name of a cell's run: its round, and a digest of what it is.
 

@@ -15,12 +15,12 @@ from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.spec import Spec
 from reap.experiment.starter import Started, Starter
-from reap.launch import hung, spawn
+from reap.launch import hung, spawn, wrappers
 from reap.launch.host import load, memory
 from reap.launch.records import Launch, Outcome
 from reap.server import ready
 from reap.server.records import Server, Service
-from reap.server.serve import loaded_once
+from reap.server.serve import loaded_once, serve
 from reap.server.service import load_of, service_of
 
 _LAST = 200
@@ -110,7 +110,7 @@ class Once:
 
     def require_sound(self, outcome: Outcome) -> None:
         """Throws ReapError where the program does not end, or too soon: nothing can be compared with it."""
-        name = self._spec.program.command[0]
+        name = wrappers.name(self._spec.program.command)
         if outcome.timed_out:
             launch = alone(self._folder)
             raise hung.too_long(
@@ -188,6 +188,25 @@ def service_alone(server: Server, launch: Launch, timeout: float | None) -> Serv
     (port,) = ready.free_ports(1)
     own, load = (naming.filled(each, naming.ALONE) for each in (launch, load_of(server, launch, timeout)))
     return service_of(server, own, load, port)
+
+
+def not_twice(folder: Folder, launch: Launch) -> str:
+    """Reason why a server cannot run twice at the same time, by a start of two; empty if it can.
+
+    `launch` is that of its command, with `{arm}` and `{port}` in its words. Throws ReapError.
+    """
+    server, spec = folder.spec.server, folder.spec
+    if server is None:
+        return ""
+    services = []
+    with contextlib.ExitStack() as stack:
+        for name, port in zip(naming.TWICE, ready.free_ports(len(naming.TWICE)), strict=True):
+            stack.enter_context(prepared(spec, name))
+            own, load = (naming.filled(each, name) for each in (launch, load_of(server, launch, None)))
+            service = service_of(server, own, load, port)
+            services.append(msgspec.structs.replace(service, loads=0, warm_ups=0))
+        failures = [each.failure for each in serve(services, None, None) if each.failure]
+    return f"two do not run side by side: {' '.join(failures[0].split())[-_LAST:]}" if failures else ""
 
 
 @contextlib.contextmanager

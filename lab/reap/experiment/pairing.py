@@ -19,7 +19,7 @@ from reap.base.errors import ReapError
 from reap.base.files import read_back, write_safely
 from reap.experiment import footprint, naming, private
 from reap.experiment.folder import Folder
-from reap.experiment.once import prepared
+from reap.experiment.once import not_twice, prepared
 from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.spec import Spec
 from reap.launch import freezer
@@ -86,7 +86,8 @@ def _found_out(
     if reason := _of_length(spec, why, warm_ups):
         return Pairing(reason=reason)
     if spec.server is not None:
-        return _together(spec, why)
+        reason = not_twice(folder, launches()[0])
+        return Pairing(reason=reason) if reason else _together(spec, why)
     say("checking with strace whether copies of it can run side by side")
     try:
         seconds = _PATIENCE + _STRACED * folder.runs[0].outcome.wall_ns / 1e9

@@ -142,6 +142,7 @@ class Runner:
                 lambda: [self._once.alone(arm) for arm in arms.commands(self._arms)],
                 self._listener.say,
             )
+        self._budget.plan_loads(at_once=self.pairing.method != "sequential")
         if self._spec.sequential:
             self.widening = sequential.widening(self._budget.plan(self._more)[0])
         if not begun:
@@ -198,6 +199,7 @@ class Runner:
             self._a_round(number, rounds)
             number += 1
             if number == 1:
+                self._budget.plan_loads(at_once=self.pairing.method != "sequential")
                 rounds, _ = self._budget.plan(self._more)
                 if self._spec.sequential:
                     self.widening = sequential.widening(rounds)

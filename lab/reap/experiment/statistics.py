@@ -163,6 +163,22 @@ def spread(starts: Sequence[Sequence[float]]) -> Spread | None:
     return Spread(load=math.sqrt(within), start=math.sqrt(max(0.0, between)))
 
 
+def spread_of_loads(starts: Sequence[Sequence[float]]) -> float | None:
+    """Standard deviation of the logarithm of the ratio of two servers' loads, by one start of each.
+
+    Load by load the servers are paired: it is of what neither a load's place nor its server explains.
+    None where there are too few, or not as many of each.
+    """
+    count = min(map(len, starts), default=0)
+    if len(starts) < LEAST_ROUNDS or count < LEAST_ROUNDS or any(min(each) <= 0 for each in starts):
+        return None
+    logs = [[math.log(value) for value in start[:count]] for start in starts]
+    places = [statistics.fmean(start[place] for start in logs) for place in range(count)]
+    own = [[value - place for value, place in zip(start, places, strict=True)] for start in logs]
+    squares = sum(statistics.variance(start) * (count - 1) for start in own)
+    return math.sqrt(2 * squares / ((len(starts) - 1) * (count - 1)))
+
+
 def _normal_quantile(level: float) -> float:
     return statistics.NormalDist().inv_cdf((1 + level) / 2)
 

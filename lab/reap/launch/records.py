@@ -190,6 +190,8 @@ class Outcome(Record):
     """Of runs at the same time: how long it was restarted for others after its end."""
     loads: list[Loaded] = []
     """Of a server: what each measured load cost it. CPU time and wall time are those of all together."""
+    loading_ns: int = 0
+    """Of a server: wall time of its measured loads with what is between them."""
     heap: dict[str, dict[str, str]] = {}
     """If requested: by executable of the process tree, in the order they started, the file that serves each
     allocation function."""

@@ -10,11 +10,10 @@ PORT = "{port}"
 """In the commands of a server and its load: a free port, another one for each server that runs."""
 
 LOADS = 3
-"""Measured loads of each start, unless the user says otherwise. Of redis a pair of loads has a standard
-deviation of 1.6 %, and a pair of starts one of 0.4 % beside that; a start takes less time than a load. Two to
-four loads a start then give intervals of the same width after 30 seconds; two are better where only five
-starts fit, four where twelve do."""
+"""Measured loads of each start where neither the user nor a plan says otherwise."""
 
+MOST_LOADS = 50
+"""That a plan has of each start."""
 
 STOP = int(signal.SIGTERM)
 """What ends a server, unless the user says otherwise."""
@@ -47,12 +46,19 @@ class Server(Record):
     """Seconds that one server gets until it is ready."""
     has_port: bool
     """Whether `{port}` is in both commands, so that several servers may run at the same time."""
-    loads: int = LOADS
-    """Measured loads of each start."""
+    loads: int = 0
+    """Measured loads of each start; 0: as planned."""
     warm_ups: int = 1
     """Loads of each start before those, which are not measured."""
     requests: int = 0
     """That a load makes; 0: as it says itself, where that is known."""
+    planned: int = 0
+    """Measured loads of each start by a plan that follows from the warm-ups; 0: no plan yet."""
+
+    @property
+    def each_start(self) -> int:
+        """Measured loads of each start."""
+        return self.loads or self.planned or LOADS
 
 
 class Service(Record):
@@ -70,6 +76,8 @@ class Service(Record):
     """As in `Server`."""
     requests: int = 0
     """As in `Server`."""
+    watched_idle: float = 0.0
+    """Seconds after the warm-up in which its CPU time without a load is measured."""
 
 
 class Served(Record):

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import msgspec
 
+from reap.base import units
 from reap.base.errors import ReapError
 from reap.base.text import signal_name
-from reap.launch import slices, spawn, together
+from reap.launch import slices, spawn, together, wrappers
 from reap.launch.process import smaps
 from reap.launch.records import Launch, Loaded, LoadLatency, Outcome
 from reap.server import generators, ready
@@ -27,6 +28,8 @@ GRACE = 5.0
 """Seconds that servers get to end after their signal."""
 _SETTLES = 0.2
 """Seconds in which a server that broke its load is seen to have ended."""
+_BUSY_IDLE = 0.02
+"""Cores that an idle server uses, from which on that is said."""
 _END_TREE = signal.SIGRTMIN
 """Has a launcher end all that it runs."""
 _OUTPUT = "output"
@@ -43,7 +46,7 @@ class Running:
     ) -> None:
         self.service = service
         self.scratch = scratch
-        self.name = Path(service.server.argv[0]).name
+        self.name = wrappers.name(service.server.argv)
         self.launcher = launcher
         self.pid = 0
         self.pidfd = -1
@@ -57,8 +60,14 @@ class Running:
         """Of that load."""
         self.latency: LoadLatency | None = None
         """Of that load, where it is an open loop."""
+        self.after: Usage | None = None
+        """Cost when that load had ended. What follows is of a server that is idle, and waits for others."""
         self.busiest = ""
         self.killed = False
+        self.idle = 0.0
+        """CPU time without a load, in cores."""
+        self.loading_ns = 0
+        """Wall time of its measured loads with what is between them."""
         self._prepared = prepared
         self._loads: list[Loaded] = []
         self._minor_faults = self._major_faults = 0
@@ -79,9 +88,10 @@ class Running:
             used, cpu_ns=used.cpu_ns - ahead.cpu_ns, minor_faults=used.minor_faults - ahead.faults
         )
 
-    def add(self, before: Usage, after: Usage) -> None:
-        """A measured load between these readings."""
-        if self.load is None or not self.lives:
+    def add(self, before: Usage) -> None:
+        """Adds the latest load to those that are measured; `before` was read before it."""
+        after = self.after
+        if self.load is None or after is None or not self.lives:
             return
         cpu_ns = after.cpu_ns - before.cpu_ns
         self._loads.append(
@@ -101,8 +111,7 @@ class Running:
         if failure:
             said = outcome.stderr_tail.strip()[-500:]
             return Served(outcome=outcome, failure=failure + (f"; the server said: {said}" if said else ""))
-        name = signal.Signals(self.service.stop).name
-        note = f"{self.name} did not end within {GRACE:g} s of {name}, and was killed" if self.killed else ""
+        note = self._note()
         if not self._loads:
             return Served(outcome=outcome, note=note)
         heap = outcome.heap
@@ -119,11 +128,23 @@ class Running:
             minor_faults=self._minor_faults,
             major_faults=self._major_faults,
             loads=self._loads,
+            loading_ns=self.loading_ns,
             stderr_tail=outcome.stderr_tail,
             malloc_provider=next(iter(heap.values()), {}).get("malloc", ""),
             heap=heap,
         )
         return Served(outcome=measured, note=note)
+
+    def _note(self) -> str:
+        if self.killed:
+            name = signal.Signals(self.service.stop).name
+            return f"{self.name} did not end within {GRACE:g} s of {name}, and was killed"
+        if self.idle > _BUSY_IDLE:
+            return (
+                f"{self.name} used {units.percent(self.idle)} of a core without a load: CPU time per request "
+                "contains such work"
+            )
+        return ""
 
 
 _BEFORE = "before it was ready"
@@ -136,7 +157,7 @@ def started(service: Service, core: int | None, mark: str) -> Iterator[Running]:
     port = service.ready.port
     if port and ready.accepts(port):
         raise ReapError(
-            f"port {port} is in use before {service.server.argv[0]} is started",
+            f"port {port} is in use before {wrappers.name(service.server.argv)} is started",
             "stop what listens there, or write {port} for a free port",
         )
     launch = spawn.pinned(service.server, core)
@@ -222,6 +243,7 @@ def load(servers: Sequence[Running], core: int | None, enough: int = -1, *, turn
             for each in [each for each in waiting if fired & {each[0].pidfd, each[3], enough}]:
                 waiting.remove(each)
                 server, prepared, launcher, done = each
+                server.after = server.usage()
                 if done not in fired:
                     launcher.process.send_signal(_END_TREE)
                 outcome = prepared.outcome(launcher.result())
@@ -244,14 +266,14 @@ def _count(server: Running, output: Path) -> None:
     server.latency = found.latency if found else None
     if found is not None and found.failed:
         server.failure = (
-            f"{found.failed} of {found.requests} requests of the load {Path(command[0]).name} failed"
+            f"{found.failed} of {found.requests} requests of the load {wrappers.name(command)} failed"
         )
 
 
 def _load_failure(load: Launch, outcome: Outcome) -> str:
     said = outcome.stderr_tail.strip()[-500:]
     how = f"did not end within {load.timeout:g} s" if outcome.timed_out else _how(outcome)
-    return f"the load {Path(load.argv[0]).name} {how}" + (f"; it said: {said}" if said else "")
+    return f"the load {wrappers.name(load.argv)} {how}" + (f"; it said: {said}" if said else "")
 
 
 def stop(servers: Sequence[Running]) -> None:

@@ -7,6 +7,7 @@ core: see `launch.together`. Every start of a server has an address-space layout
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -33,15 +34,27 @@ def serve(services: Sequence[Service], core: int | None, load_core: int | None) 
         running.await_ready(all_of)
         for _ in range(max(each.warm_ups for each in services)):
             running.load(all_of, load_core, turns=core is None)
+        if seconds := max(each.watched_idle for each in services):
+            _watch_idle(all_of, seconds)
+        begun = time.monotonic_ns()
         for _ in range(max(each.loads for each in services)):
             before = [each.usage() for each in all_of]
             running.load(all_of, load_core, turns=core is None)
             for each, usage_before in zip(all_of, before, strict=True):
-                each.add(usage_before, each.usage())
+                each.add(usage_before)
         for each in all_of:
+            each.loading_ns = time.monotonic_ns() - begun
             each.busiest = busiest(each.launcher.process.pid)
         running.stop(all_of)
         return [each.served() for each in all_of]
+
+
+def _watch_idle(servers: Sequence[running.Running], seconds: float) -> None:
+    begun = time.monotonic()
+    before = [each.usage().cpu_ns for each in servers]
+    time.sleep(seconds)
+    for each, cpu_ns in zip(servers, before, strict=True):
+        each.idle = (each.usage().cpu_ns - cpu_ns) / 1e9 / (time.monotonic() - begun)
 
 
 def loaded_once(service: Service) -> Outcome:

@@ -25,7 +25,7 @@ def service_of(server: Server, launch: Launch, load: Launch, port: int) -> Servi
         ready=awaited,
         stop=server.stop,
         ready_within=server.ready_within,
-        loads=server.loads,
+        loads=server.each_start,
         warm_ups=server.warm_ups,
         requests=server.requests,
     )

@@ -4,7 +4,7 @@ import shlex
 import signal
 from collections.abc import Sequence
 
-from reap.server.records import LOADS, PORT, READY_WITHIN, STOP, Server
+from reap.server.records import PORT, READY_WITHIN, STOP, Server
 
 _STAND_INS = (PORT, "{arm}")
 
@@ -21,7 +21,7 @@ def options(server: Server, command: Sequence[str]) -> list[str]:
 
 def load_options(server: Server) -> list[str]:
     """Options of its loads, for a verb that measures each."""
-    words = ["--loads", str(server.loads)] if server.loads != LOADS else []
+    words = ["--loads", str(server.loads)] if server.loads else []
     words += ["--warmup", str(server.warm_ups)] if server.warm_ups != 1 else []
     return [*words, "--requests-per-load", str(server.requests)] if server.requests else words
 

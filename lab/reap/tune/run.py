@@ -19,7 +19,7 @@ from reap.experiment.records import Cell, Pairing, Run
 from reap.experiment.runner import Listener, stoppable
 from reap.experiment.spec import Option
 from reap.experiment.starter import Starter
-from reap.launch import preloads
+from reap.launch import preloads, wrappers
 from reap.launch.records import Outcome
 from reap.tune import plan, standing
 from reap.tune.records import Finding, Look, Trial, Tuned
@@ -125,7 +125,7 @@ class _Search:
 
     def _look(self) -> Look:
         """The first run: who serves malloc, and what speaks for which settings."""
-        name = self._spec.program.command[0]
+        name = wrappers.name(self._spec.program.command)
         self._listener.say(f"{name} runs {self._most} times at most")
         run = self._run(self._cell(None), warmup=True)
         self._once.require_sound(run.outcome)
@@ -146,7 +146,7 @@ class _Search:
         self._listener.say(f"that takes about {units.duration(self._most * run.seconds)}")
         self._short = outcome.cpu_ns < TOO_SHORT * 1e9 and self._spec.server is None
         if self._short:
-            self._notes.append(phrases.too_short(name.rpartition("/")[2], outcome.cpu_ns / 1e9))
+            self._notes.append(phrases.too_short(name, outcome.cpu_ns / 1e9))
         return Look(
             cpu=outcome.cpu_ns / 1e9,
             wall=outcome.wall_ns / 1e9,
@@ -272,7 +272,7 @@ class _Search:
             stdout_varies=len(self._rounds.outputs) > 1,
             pairing=self._pairing,
             load=self._spec.server.load.command if self._spec.server else [],
-            loads=self._spec.server.loads if self._spec.server else 0,
+            loads=self._spec.server.each_start if self._spec.server else 0,
             others=others(self._rounds.every),
             notes=list(dict.fromkeys(self._notes)),
         )

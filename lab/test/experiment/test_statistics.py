@@ -212,3 +212,19 @@ def test_the_mean_of_shares_holds_the_truth_as_often_as_it_says():
     assert 0.93 <= held / len(means) <= 0.97
     with pytest.raises(ValueError, match="fewer than two"):
         statistics.mean([0.1])
+
+
+def test_the_spread_of_loads_is_that_of_a_ratio_of_two_identical_servers() -> None:
+    """Places of loads and servers that differ have no part in it."""
+    draw = random.Random(7)
+    starts = [
+        [math.exp(server + place / 10 + draw.gauss(0, 0.02)) for place in range(200)] for server in range(5)
+    ]
+    assert statistics.spread_of_loads(starts) == pytest.approx(0.02 * math.sqrt(2), rel=0.1)
+
+
+def test_too_few_loads_have_no_spread() -> None:
+    assert statistics.spread_of_loads([]) is None
+    assert statistics.spread_of_loads([[1.0, 2.0]]) is None
+    assert statistics.spread_of_loads([[1.0], [2.0]]) is None
+    assert statistics.spread_of_loads([[1.0, 0.0], [2.0, 1.0]]) is None

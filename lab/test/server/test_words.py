@@ -13,9 +13,7 @@ from reap.server.records import READY_WITHIN, STOP, Server
 def server(load: str, stop: int = STOP, within: float = READY_WITHIN, requests: int = 0) -> Server:
     command = shlex.split(load)
     program = Program(command=command, path="/bin/x", image="/bin/x", loader="", brings_malloc=False)
-    return Server(
-        ready="tcp", load=program, stop=stop, ready_within=within, has_port=True, loads=3, requests=requests
-    )
+    return Server(ready="tcp", load=program, stop=stop, ready_within=within, has_port=True, requests=requests)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def _one_start(server: Server, program: Program, base: Allocator, timeout: float
         environment=base.environment,
     )
     once = loaded_once(service_alone(server, launch, timeout)).wall_ns / 1e9
-    return once * (server.warm_ups + server.loads)
+    return once * (server.warm_ups + server.each_start)
 
 
 def resumed(path: Path, command: Sequence[str]) -> Trials:
