@@ -9,6 +9,7 @@ import msgspec
 
 from reap.allocators import verify
 from reap.allocators.records import DEFAULT, Allocator
+from reap.base import units
 from reap.compare import analyse, latency
 from reap.compare.latency import LATENCY
 from reap.compare.serving import ServerStarter
@@ -78,7 +79,12 @@ def draw(
 ) -> Comparison:
     """The comparison that these runs give, with intervals so many times as wide as for fixed rounds."""
     witnesses = [run for run in runs if run.cell.counted or run.cell.simulated]
-    measured = [run for run in runs if not (run.warmup or run.cell.counted or run.cell.simulated)]
+    first = 1 if spec.server and spec.server.cold else 0
+    measured = [
+        run
+        for run in runs
+        if not (run.warmup or run.cell.counted or run.cell.simulated) and run.cell.repeat >= first
+    ]
     every = {arms.label(spec, arm): arm for arm in arms.arms(spec)}
     warmups = {arms.label(spec, run.cell): run for run in runs if run.warmup}
     base = next(iter(every.values()))
@@ -105,6 +111,7 @@ def draw(
     said = [*spec.program.notes, *(note for each in spec.allocators for note in each.notes), *notes]
     if len(exits) > 1:
         said.append(f"the program's own exit status varies: {', '.join(map(str, sorted(exits)))}")
+    said += _warming(spec)
     said += requests.notes(measured, probed)
     said += latency.notes(measured)
     return Comparison(
@@ -131,6 +138,19 @@ def draw(
         others=analyse.others(measured),
         notes=list(dict.fromkeys(said)),
     )
+
+
+def _warming(spec: Spec) -> list[str]:
+    """Note on a server that needs more loads to be warm than it was given."""
+    server = spec.server
+    if server is None or not server.cold:
+        return []
+    loads, name = server.warm_ups + server.cold, wrappers.name(spec.program.command)
+    note = (
+        f"{name} was warm after {units.number(loads, 'load')} of a start only: as many were made before "
+        f"those that count, and the first round was left out (--warmup {loads} has them from the start)"
+    )
+    return [note]
 
 
 def differs(comparison: Comparison) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import msgspec
+
 from reap.base import units
 from reap.base.errors import ExitCode, ReapError
 from reap.experiment import sequential, statistics
@@ -12,7 +14,8 @@ from reap.experiment.folder import Folder
 from reap.experiment.records import Cell, Run
 from reap.experiment.spec import Spec
 from reap.launch import wrappers
-from reap.server.plan import LEAST_LOADS, Costs, Plan, decides, deviation, narrowest
+from reap.server.plan import Costs, Plan, decides, deviation, narrowest
+from reap.server.records import LOADS
 
 LEAST_ROUNDS = 5
 """With fewer, Student's t makes the interval wide."""
@@ -28,8 +31,6 @@ _LONGEST = 86400
 """Seconds: no budget above that is recommended."""
 _LONGER = 1.2
 """Times as long as its estimate a round may take."""
-_OVERLAP = 0.5
-"""Of the time that servers take one after another: side by side 0.25 to 1.1 were measured on two cores."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Budget:
         """Plans how often each start of a server is loaded, by the warm-ups or the first round, and keeps it.
 
         `at_once` is whether the servers of a round run at the same time. Throws ReapError where no plan
-        within the budget decides a change that matters.
+        within the budget decides a change that matters, unless the experiment only explains another one.
         """
         spec = self._spec
         if spec.server is None or not spec.sequential or not self._is_about_time():
@@ -121,14 +122,26 @@ class Budget:
         if spec.budget is not None:
             spent = sum(run.seconds for run in [*self._warm_ups(), *self._first_round()])
             seconds = self._within(spec.budget) - spent
-            # Side by side servers are started and loaded in less time than one after another.
-            least = (
-                costs._replace(start=costs.start * _OVERLAP, load=costs.load * _OVERLAP) if at_once else costs
-            )
-            if not self._first_round() and not decides(self._narrowest(least, seconds), spec.worth):
+            part = self._least_part() if at_once else 1.0
+            least = costs._replace(start=costs.start * part, load=costs.load * part)
+            begins = not spec.explains and not self._first_round()
+            if begins and not decides(self._narrowest(least, seconds), spec.worth):
                 raise self._undecidable(costs)
         found = self._narrowest(costs, seconds)
-        self._folder.plan_loads(found.loads if found else LEAST_LOADS)
+        planned = found.loads if found else LOADS
+        self._folder.plan(msgspec.structs.replace(spec.server, planned=planned, cold=self._cold()))
+
+    def _least_part(self) -> float:
+        """Part, at least, that a round takes of its warm-ups' time, which were made one after another.
+
+        Beside other programs servers that run at once have more of the cores than one that runs alone.
+        """
+        runs = self._warmed_up()
+        others = max(0.0, *(run.others or 0.0 for run in runs))
+        return max(1 - others, 1 / len(runs))
+
+    def _cold(self) -> int:
+        return statistics.cold([_cpu_seconds(run) for run in self._first_round()])
 
     def _narrowest(self, costs: Costs, seconds: float) -> Plan | None:
         return narrowest(
@@ -147,7 +160,8 @@ class Budget:
     def _costs(self, *, at_once: bool = True) -> Costs:
         """Of a round of servers, by the first one, or by the warm-ups, which have one measured load."""
         runs = self._first_round() or self._warmed_up()
-        loads = [[load.cpu_ns / 1e9 for load in run.outcome.loads] for run in runs]
+        cold = self._cold()
+        loads = [_cpu_seconds(run)[cold:] for run in runs]
         times = [run.outcome.loading_ns / 1e9 / max(1, len(run.outcome.loads)) for run in runs]
         loading = max(times) if runs[0].together else sum(times)
         cpu = median(each for run in loads for each in run) if any(loads) else 0.0
@@ -281,6 +295,11 @@ def _each(spec: Spec, arms: int) -> str:
     if spec.against:
         return f"of each of {units.number(arms, 'command')}"
     return f"under each of {units.number(arms, 'allocator')}"
+
+
+def _cpu_seconds(run: Run) -> list[float]:
+    """CPU time of each measured load of a start."""
+    return [load.cpu_ns / 1e9 for load in run.outcome.loads]
 
 
 def _is_of_round(cell: Cell, number: int) -> bool:

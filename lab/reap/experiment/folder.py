@@ -31,6 +31,7 @@ from reap.experiment.records import Run
 from reap.experiment.spec import Spec, changed_files
 from reap.launch.host import machine
 from reap.launch.records import Machine
+from reap.server.records import Server
 
 SCHEMA = 1
 """Raised when a field changes its meaning."""
@@ -193,9 +194,8 @@ class Folder(Open):
             raise _has_had(f"{units.number(had, 'run')} already", f"--runs {2 * had}")
         self._change(msgspec.structs.replace(self.spec, tune=msgspec.structs.replace(tune, extended=runs)))
 
-    def plan_loads(self, loads: int) -> None:
+    def plan(self, server: Server) -> None:
         """Keeps how often each start of the experiment's server is loaded. Throws ReapError."""
-        server = msgspec.structs.replace(self.spec.server, planned=loads) if self.spec.server else None
         self._change(msgspec.structs.replace(self.spec, server=server))
 
     def _change(self, spec: Spec, **more: list[int]) -> None:

@@ -25,6 +25,8 @@ from reap.experiment.records import Ratio, Spread, Verdict
 LEVEL = 0.95
 LEAST_ROUNDS = 2
 """One round has no interval."""
+_COLD = 1.25
+"""Times the last load's CPU time: more is not noise of several servers at once (up to 1.2 was measured)."""
 _STARTS = 5
 """Fewer say nothing of what differs between them."""
 
@@ -177,6 +179,16 @@ def spread_of_loads(starts: Sequence[Sequence[float]]) -> float | None:
     own = [[value - place for value, place in zip(start, places, strict=True)] for start in logs]
     squares = sum(statistics.variance(start) * (count - 1) for start in own)
     return math.sqrt(2 * squares / ((len(starts) - 1) * (count - 1)))
+
+
+def cold(starts: Sequence[Sequence[float]]) -> int:
+    """Number of first loads in which servers cost much more than in the last: compilers, caches that fill.
+
+    `starts` has the CPU times of a start of each of several servers, load by load.
+    """
+    count = min(map(len, starts), default=0)
+    means = [statistics.fmean(start[place] for start in starts) for place in range(count)]
+    return max((place + 1 for place in range(count) if means[place] > _COLD * means[-1]), default=0)
 
 
 def _normal_quantile(level: float) -> float:

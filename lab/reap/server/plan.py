@@ -13,8 +13,9 @@ from typing import NamedTuple
 from reap.base.distributions import student_quantile
 from reap.server.records import MOST_LOADS
 
-# Standard deviations of the logarithm of a ratio of two servers that are the same, on two shared cores beside
-# other processes.
+# Standard deviations of the logarithm of a ratio of two servers that are the same, on two shared cores with a
+# load of 2 to 15, as `reap compare --details --loads 10 -n 6` prints them for the recipes of
+# docs/how-to/server.md.
 _OF_START = 0.005
 """From start to start: 0.2 to 0.7 % of redis, nginx and php-fpm."""
 _OF_LOAD = 0.008
@@ -24,14 +25,16 @@ _ONE_AFTER_ANOTHER = 0.1
 _LEAST_STARTS = 3
 """With two, Student's t has no use."""
 LEAST_LOADS = 4
-"""Of fewer the first start says nothing of how loads differ."""
+"""Of fewer the first start says nothing of how loads differ; but of long ones fewer do."""
+_LONG = 1.0
+"""Seconds of CPU time."""
 _LEVEL = 0.975
 _ENOUGH = 0.8
 """Half of an interval, in parts of the smallest change that matters, with which most ratios are decided."""
 
 
 class Costs(NamedTuple):
-    """What a round takes, and what is not known after one load."""
+    """Costs of a round of servers, and how far they stray."""
 
     start: float
     """Seconds to start, warm up and stop all servers of a round."""
@@ -51,7 +54,7 @@ class Plan(NamedTuple):
     half_width: float
     """Half of the expected interval of a ratio, as a fraction of 1."""
     seconds: float
-    """That it takes."""
+    """Time for all of it."""
 
 
 def deviation(cpu: float, *, at_once: bool) -> float:
@@ -67,7 +70,8 @@ def narrowest(
     `widening` is that of an interval by its number of starts. None where there is no time for an interval.
     """
     plans = []
-    for each in [loads] if loads else range(LEAST_LOADS, MOST_LOADS + 1):
+    least = 1 if costs.cpu >= _LONG else LEAST_LOADS
+    for each in [loads] if loads else range(least, MOST_LOADS + 1):
         a_round = costs.start + each * costs.load
         starts = min(most_starts, int(seconds / a_round))
         if starts >= _LEAST_STARTS:

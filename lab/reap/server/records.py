@@ -54,6 +54,9 @@ class Server(Record):
     """That a load makes; 0: as it says itself, where that is known."""
     planned: int = 0
     """Measured loads of each start by a plan that follows from the warm-ups; 0: no plan yet."""
+    cold: int = 0
+    """Loads of the first round that warmed the server up still. Later starts have as many more before those
+    that are measured, and the first round does not count."""
 
     @property
     def each_start(self) -> int:

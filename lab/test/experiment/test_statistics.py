@@ -228,3 +228,17 @@ def test_too_few_loads_have_no_spread() -> None:
     assert statistics.spread_of_loads([[1.0, 2.0]]) is None
     assert statistics.spread_of_loads([[1.0], [2.0]]) is None
     assert statistics.spread_of_loads([[1.0, 0.0], [2.0, 1.0]]) is None
+
+
+@pytest.mark.parametrize(
+    ("starts", "cold"),
+    [
+        ([[0.47, 0.38, 0.26, 0.25], [0.45, 0.35, 0.25, 0.24]], 2),
+        ([[0.30, 0.47, 0.25], [0.29, 0.45, 0.25]], 2),
+        ([[0.26, 0.24, 0.25], [0.25, 0.27, 0.24]], 0),
+        ([[0.26], [0.25]], 0),
+        ([], 0),
+    ],
+)
+def test_loads_that_still_warm_servers_up(starts: list[list[float]], cold: int) -> None:
+    assert statistics.cold(starts) == cold

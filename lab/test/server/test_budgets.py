@@ -57,8 +57,21 @@ def test_a_server_that_does_not_start_twice_is_started_in_turns(tmp_path: Path) 
 
 def test_a_server_that_is_busy_without_a_load_is_named(tmp_path: Path) -> None:
     notes = compared(tmp_path, "restless")["notes"]
-    assert any(re.search(r"reap_test_server used \d+ % of a core without a load", note) for note in notes)
+    assert any(re.search(r"reap_test_server used [\d.]+ % of a core without a load", note) for note in notes)
 
 
 def test_a_server_that_sleeps_without_a_load_is_not_named(tmp_path: Path) -> None:
     assert not any("without a load" in note for note in compared(tmp_path, "serves")["notes"])
+
+
+def test_a_server_that_is_cold_for_longer_is_warmed_up_for_longer(tmp_path: Path) -> None:
+    """The first three requests of a start take 50 ms more, one of them in the warm-up."""
+    given = ("--budget", "40", "--json", "x.json", *words("cools"))
+    done = reap("compare", *given, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    answer = json.loads((tmp_path / "x.json").read_text())["answers"][0]["comparison"]
+    assert any("--warmup 3 has them from the start" in note for note in answer["notes"])
+    assert answer["sides"][0]["ratios"]["cpu"]["ratio"]["value"] == pytest.approx(2, rel=0.2)
+    runs = [json.loads(line) for line in (tmp_path / "there/runs.jsonl").read_text().splitlines()]
+    later = [load["cpu_ns"] for run in runs if run["cell"].get("repeat") for load in run["outcome"]["loads"]]
+    assert max(later) < 0.06e9
