@@ -61,7 +61,7 @@ def test_loads_that_the_user_asks_for() -> None:
 
 
 def test_no_time_for_an_interval() -> None:
-    costs = Costs(start=5, load=1, cpu=1, deviation=0.01)
+    costs = Costs(start=5, load=1, cpu=0.5, deviation=0.01)
     none = narrowest(costs, 20, most_starts=48, widening=sequential.widening, loads=0)
     assert none is None
     assert not decides(none, WORTH)
