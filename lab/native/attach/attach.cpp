@@ -79,8 +79,8 @@ class Attachment {
         out.held = file_->held();
         out.linked.assign(found_.begin(), found_.end());
         if (out.processes == 0) out.refused = refused_;
-        out.call_ns = static_cast<double>(out.seen.cost_ns) /
-                      static_cast<double>(std::max<uint64_t>(out.seen.calls, 1));
+        if (out.seen.calls > 0)
+            out.call_ns = static_cast<double>(out.seen.cost_ns) / static_cast<double>(out.seen.calls);
         return out;
     }
 

@@ -37,7 +37,7 @@ struct Attached {
     std::vector<HeldFile> held;           // the files of what was mapped, as it was
     std::vector<LinkedFile> linked;       // beside a recorder: what there was to watch
     std::optional<AttachFailure> refused; // beside a recorder: why nothing of it was watched
-    double call_ns = 0;                   // what a call that met a probe cost a process, on average
+    double call_ns = 0;                   // what a call that met a probe cost a process, on average; 0: none
 };
 
 // Watches a process, and those that it makes or has made, until it ends. `path` is where `create` makes the

@@ -18,6 +18,10 @@ void each_defined_symbol(
     const SymbolTable &table,
     const std::function<void(std::string_view name, unsigned type, uint64_t value)> &see);
 
+// Whether the table names a function that no other source of its file may call. Stripping takes these names
+// away, from some files those alone.
+bool names_local_function(const SymbolTable &table);
+
 // Calls `see` with the name of each function that the table defines.
 void each_defined_function(const SymbolTable &table, const std::function<void(std::string_view name)> &see);
 

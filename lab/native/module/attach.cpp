@@ -78,7 +78,8 @@ void bind_attach(nb::module_ &m) {
         .def_ro("executed", &Outcome::executed, "It executed its program; else it ended before.")
         .def_ro("processes", &Outcome::processes, "That were watched.")
         .def_ro("left_out", &Outcome::left_out, "Descendants of the process that were not.")
-        .def_ro("call_ns", &Outcome::call_ns, "CPU time of a call that met a probe, by calibration.")
+        .def_ro("call_ns", &Outcome::call_ns,
+                "CPU time of a call that met a probe, by calibration; 0 where none did.")
         .def_prop_ro(
             "overhead",
             [](const Outcome &outcome) {

@@ -80,10 +80,15 @@ def read(path: str | Path, interesting: frozenset[str]) -> Elf:
         needed=file.needed(),
         exports=frozenset(exports),
         defines=frozenset(defines),
-        all_symbols=file.has_section(".symtab"),
+        all_symbols=names_all(file),
         imports=frozenset(imports),
         go=_is_go(file),
     )
+
+
+def names_all(file: native.ElfFile) -> bool:
+    """Whether it has the names of all its functions, and not only of those that other files may call."""
+    return any(table.local_functions for table in file.symbol_tables())
 
 
 def is_go(path: str | Path) -> bool:

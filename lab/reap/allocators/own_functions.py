@@ -63,8 +63,10 @@ def _read(path: str, changed: int, size: int) -> OwnFunctions:  # noqa: ARG001 -
     for allocator in _SAYS:
         if allocator not in there:
             found.defined.pop(allocator, None)
-        elif not file.has_section(".symtab"):
+        elif not elf.names_all(file):
             found.defined.setdefault(allocator, "")
+    for allocator in also:
+        found.defined.setdefault(allocator, "")
     return found
 
 

@@ -54,8 +54,9 @@ def say_watched(outcome: "AttachOutcome") -> None:
         click.echo(
             f"note: {units.many(outcome.left_out, 'child process', 'es')} not watched: {why}", err=True
         )
-    click.echo(
-        f"each call that met a probe cost the process {units.duration(outcome.call_ns * 1e-9)}; "
-        f"all together {units.percent(outcome.overhead)} of its CPU time",
-        err=True,
-    )
+    overhead = f"{units.percent(outcome.overhead)} of its CPU time"
+    if outcome.call_ns > 0:
+        each = units.duration(outcome.call_ns * 1e-9)
+        click.echo(f"each call that met a probe cost the process {each}; all together {overhead}", err=True)
+    else:
+        click.echo(f"no call met a probe; the probes cost {overhead}", err=True)

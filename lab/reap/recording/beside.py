@@ -52,10 +52,11 @@ class Watched:
             return f"{whose} are not recorded: {refusal.why(seen)}"
         if not seen.processes:
             return f"{whose} are not recorded: the processes ended before they were watched"
-        each = units.duration(seen.call_ns * 1e-9)
-        cost = (
-            f"each that met a probe cost {each}, all together {units.percent(seen.overhead)} of its CPU time"
-        )
+        overhead = units.percent(seen.overhead)
+        cost = f"none met a probe; the probes cost {overhead} of its CPU time"
+        if seen.call_ns > 0:
+            each = units.duration(seen.call_ns * 1e-9)
+            cost = f"each that met a probe cost {each}, all together {overhead} of its CPU time"
         part = "" if seen.share > _WHOLE else f", of {units.percent(seen.share)} of the time"
         return f"{whose} are estimated by uprobes{part}: {cost}"
 

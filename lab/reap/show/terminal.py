@@ -16,7 +16,7 @@ from reap.draw.terminal import heading, notes, pairs
 from reap.recording.analyse import shares
 from reap.recording.analyse.calls import MEASURES, UNITS, Calls
 from reap.recording.analyse.shares import few_samples
-from reap.recording.records import Profile
+from reap.recording.records import Profile, Site
 from reap.show.words import (
     REQUEST_COLUMNS,
     attached_rows,
@@ -216,8 +216,9 @@ def _sites(console: Console, profile: Profile, *, callers: bool) -> None:
     room = max(40, console.width - 28)
     for site in shown:
         name = shortened(printable(site.function), 2 * room) if site.function else "(no symbol)"
-        called = f", via {shortened(printable(site.via), room)}" if site.via else ""
-        where = Text(name) + Text(f"\n  {printable(site.location)}{called}", style="dim")
+        where = Text(name)
+        if place := _where(site, room):
+            where += Text(f"\n  {place}", style="dim")
         for each in caller_lines(site) if callers else []:
             where += Text(f"\n  {shortened(each, 2 * room)}", style="dim")
         table.add_row(
@@ -227,6 +228,13 @@ def _sites(console: Console, profile: Profile, *, callers: bool) -> None:
             where,
         )
     console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _where(site: Site, room: int) -> str:
+    """Location of a site and what it called there; without the location where that is its name already."""
+    place = "" if site.location == site.function else printable(site.location)
+    called = f"via {shortened(printable(site.via), room)}" if site.via else ""
+    return ", ".join(part for part in (place, called) if part)
 
 
 def _linked(console: Console, profile: Profile, *, callers: bool) -> None:

@@ -52,6 +52,21 @@ def test_a_stripped_one_is_known_by_what_it_prints():
     assert own_functions.read(linked("-s")).defined == {"jemalloc": ""}
 
 
+def test_one_whose_exported_functions_alone_have_names_is_known_by_what_it_prints():
+    """As Bun: its table has the names that others may call, and none of mimalloc's."""
+    text = LINKED.replace("void *app_je_malloc", "static void *app_je_malloc")
+    command = ["gcc", "-x", "c", "-O0", "-rdynamic", "-Wl,--discard-all", "-", "-o", OUT]
+    program = compiled("linked-exported", command, text=text)
+    assert own_functions.read(program).defined == {"jemalloc": ""}
+
+
+def test_one_of_which_only_what_it_prints_is_known():
+    """Its functions have names of its own."""
+    text = LINKED.replace('said[] = "<jemalloc>: Error"', r'said[] = "SCUDO_OPTIONS\0Scudo ERROR: "')
+    program = compiled("linked-scudo", ["gcc", "-x", "c", "-", "-o", OUT], text=text)
+    assert own_functions.read(program).defined == {"scudo": ""}
+
+
 @pytest.mark.parametrize(
     ("allocator", "function"),
     [("snmalloc", "sn_rust_alloc"), ("rpmalloc", "rpmalloc"), ("tcmalloc", "tc_malloc")],

@@ -66,6 +66,7 @@ def test_what_has_none_has_none(path):
 def test_names_of_all_functions_are_gone_from_a_stripped_file():
     assert recognise.has_names(program(JEMALLOC))
     assert not recognise.has_names(program(JEMALLOC, "-s"))
+    assert not recognise.has_names(program(JEMALLOC, "-Wl,--discard-all"))
     assert not recognise.has_names("/nonexistent")
 
 

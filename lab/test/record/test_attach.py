@@ -290,6 +290,14 @@ def test_what_it_says_and_shows(tmp_path):
     assert reap("export", "--to", "collapsed", "attached.reap", cwd=tmp_path).returncode == 0
 
 
+def test_a_process_that_calls_nothing(tmp_path):
+    with subprocess.Popen(["sleep", "60"]) as held:
+        done = reap("record", "--pid", str(held.pid), "--seconds", "0.3", cwd=tmp_path)
+        held.terminate()
+    assert done.returncode == 0, done.stderr
+    assert "no call met a probe; the probes cost 0 % of its CPU time" in done.stderr
+
+
 def test_no_such_process(tmp_path):
     done = reap("record", "--pid", "4194000", cwd=tmp_path)
     assert done.returncode == ExitCode.NOT_FOUND

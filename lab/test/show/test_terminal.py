@@ -96,6 +96,16 @@ def test_callers_are_printed_when_asked_for() -> None:
     assert "└" not in printed(render, profile, 100)
 
 
+def test_a_site_without_a_name_is_printed_once() -> None:
+    """Its function is the place in the module, which stood below it again."""
+    place = "fdfind+0x201ed1"
+    for via, below in (("opendir", "via opendir"), ("", "")):
+        site = msg_replace(perl.profile.sites[0], function=place, location=place, via=via)
+        shown = printed(render, msg_replace(perl.profile, sites=[site]), 100)
+        assert shown.count(place) == 1
+        assert f"  {below}" in shown
+
+
 def test_patterns_have_their_line_and_what_to_change() -> None:
     pattern = Pattern(
         kind="temporaries",

@@ -103,6 +103,9 @@ void bind_table(nb::module_ &m) {
         .def_prop_ro(
             "strings", [](const OpenedTable &opened) { return bytes(opened.table.strings); },
             "The names, each with a NUL behind it.")
+        .def_prop_ro(
+            "local_functions", [](const OpenedTable &opened) { return names_local_function(opened.table); },
+            "Whether it names functions that no other source may call, which stripping takes away.")
         .def("functions", &functions_of, "names"_a,
              "The functions of these names that it defines, with addresses, and those that it wants.")
         .def("defined", &defined_in, "Name, type (as STT_FUNC) and address of each symbol that it defines.")

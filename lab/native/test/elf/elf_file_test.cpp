@@ -56,6 +56,11 @@ TEST(ElfFile, DescribesThisProgram) {
     EXPECT_EQ(file.symbol_tables(true).size(), 1);
 }
 
+TEST(ElfFile, HasNamesOfItsOwnBesideThoseForOthers) {
+    const ElfFile file(this_program);
+    for (const SymbolTable &each : file.symbol_tables()) EXPECT_EQ(names_local_function(each), !each.dynamic);
+}
+
 TEST(ElfFile, RefusesWhatIsNone) {
     const test::ScratchFile file;
     EXPECT_EQ(refusal(file.path()), "is empty");

@@ -17,6 +17,7 @@ inline size_t read_all(const std::string &path) {
     for (const auto &[address, code] : file.code()) read += code.size();
     for (const native::SymbolTable &table : file.symbol_tables()) {
         native::each_defined_function(table, [&read](std::string_view name) { read += name.size(); });
+        read += native::names_local_function(table) ? 1 : 0;
         read += native::named_symbols(table.symbols, table.strings, {"malloc", "a", ""}).defined.size();
     }
     for (const std::string &each : file.needed()) read += each.size();
