@@ -37,7 +37,8 @@ void bind_names(nb::module_ &m) {
         .def_ro("kept", &KeepOutcome::kept, "Of these, how many got a name now.")
         .def_prop_ro(
             "refused", [](const KeepOutcome &outcome) { return texts(outcome.refused); },
-            "Files that are of another build than the module whose name they have.");
+            "Files, also of debug information, that are of another build than the module whose name they "
+            "have.");
     m.def(
         "keep_names",
         [](const std::string &path, const std::string &recorder, const Folders &folders,

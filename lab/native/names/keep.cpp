@@ -1,11 +1,14 @@
 #include "names/keep.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <unordered_map>
 
 #include "names/addresses.h"
 #include "names/appender.h"
 #include "outside/outside.h"
+#include "symbols/debug_files.h"
 
 namespace reap::native {
 namespace {
@@ -78,6 +81,18 @@ bool add_samples(Appender &out, const SampleTotals &samples) {
     return true;
 }
 
+bool is_among(const std::vector<std::string> &paths, const std::string &path) {
+    return std::ranges::any_of(paths, [&path](const std::string &each) {
+        std::error_code gone;
+        return each == path || std::filesystem::equivalent(each, path, gone);
+    });
+}
+
+void add_refused(KeepOutcome &outcome, const std::vector<std::string> &paths) {
+    for (const std::string &path : paths)
+        if (!is_among(outcome.refused, path)) outcome.refused.push_back(path);
+}
+
 KeepOutcome keep_names_of(const std::string &path, const KeepOptions &options, View view) {
     BlockFile trace(path, view);
     KeepOutcome outcome;
@@ -86,6 +101,7 @@ KeepOutcome keep_names_of(const std::string &path, const KeepOptions &options, V
     const Definitions definitions(trace);
     if (definitions.images().empty()) return outcome;
 
+    static_cast<void>(refused_debug_files()); // those of another recording
     Symbolizer symbols;
     ModuleFiles files(symbols, trace.began_unix_ns(), options.folders, options.held);
     ModuleNames names(definitions, symbols, files);
@@ -112,7 +128,8 @@ KeepOutcome keep_names_of(const std::string &path, const KeepOptions &options, V
         added |=
             add_samples(out, read_outside(trace, definitions, symbols, {options.recorder, {}, {}}).samples);
     if (added) out.publish();
-    outcome.refused = files.refused();
+    add_refused(outcome, files.refused());
+    add_refused(outcome, refused_debug_files());
     return outcome;
 }
 
@@ -124,7 +141,7 @@ KeepOutcome keep_names(const std::string &path, const KeepOptions &options) {
     const KeepOutcome beside = keep_names_of(path, options, View::Beside);
     outcome.addresses += beside.addresses;
     outcome.kept += beside.kept;
-    outcome.refused.insert(outcome.refused.end(), beside.refused.begin(), beside.refused.end());
+    add_refused(outcome, beside.refused);
     return outcome;
 }
 

@@ -20,7 +20,7 @@ struct KeepOutcome {
     bool complete = false; // the trace takes names: no process writes to it any more, it is not compressed
     uint64_t addresses = 0;
     uint64_t kept = 0;                // of these, how many records were added
-    std::vector<std::string> refused; // files that are of another build than the module they are named as
+    std::vector<std::string> refused; // files, also of debug information, of another build than the module
 };
 
 // Looks up every address of a module that the stacks of a trace have, each once, and adds what is certain to

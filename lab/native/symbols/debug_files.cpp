@@ -11,6 +11,7 @@
 #include <mutex>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <elfutils/libdwelf.h>
 
@@ -113,6 +114,8 @@ std::string shared_id(Dwfl_Module *module) {
     return bytes(bits, length);
 }
 
+thread_local std::vector<std::string> refused;
+
 char no_shared_file; // its address stands for that in a module's own data
 
 int find(Dwfl_Module *module, void **own, const char * /*module_name*/, Dwarf_Addr /*base*/, const char *file,
@@ -128,10 +131,12 @@ int find(Dwfl_Module *module, void **own, const char * /*module_name*/, Dwarf_Ad
         const int opened = open_regular(name);
         if (opened < 0) continue;
         const bool fits = id.empty() ? crc == 0 || crc_of(opened) == crc : build_id_of(opened) == id;
-        if (fits && !is_same(program, opened)) {
+        const bool is_other = !is_same(program, opened);
+        if (fits && is_other) {
             *found = ::strdup(name.c_str());
             return opened;
         }
+        if (is_other) refused.push_back(name);
         ::close(opened);
     }
     if (shared) *own = &no_shared_file;
@@ -147,6 +152,8 @@ const Dwfl_Callbacks kFindDebugFiles = {
     .section_address = dwfl_offline_section_address,
     .debuginfo_path = &debug_path,
 };
+
+std::vector<std::string> refused_debug_files() { return std::exchange(refused, {}); }
 
 void load_debug_file(Dwfl_Module *module) {
     Dwarf_Addr bias = 0;

@@ -17,6 +17,10 @@ void search_debug_files(const std::vector<std::string> &folders);
 // and servers for a .gnu_debugaltlink, are not searched, unlike by dwfl_standard_find_debuginfo.
 extern const Dwfl_Callbacks kFindDebugFiles;
 
+// Debug files that this thread has found under the name that a program gives, and not taken, as they are of
+// another build. It forgets them.
+std::vector<std::string> refused_debug_files();
+
 // Loads a module's debug information. To be called before any of it is read: libdw opens a .gnu_debugaltlink
 // that was not found by itself, whatever it is.
 void load_debug_file(Dwfl_Module *module);

@@ -184,6 +184,8 @@ class Outcome(Record):
     """Of a recorded program: how calls of an allocator that is linked into it were watched, a clause."""
     nameless: str = ""
     """Of a recorded program: why the recording could not keep the names of functions; empty where it did."""
+    refused: list[str] = []
+    """Of a recorded program: debug files of another build, which gave it no names."""
     failure: str = ""
     """Why its figures are invalid, a sentence, where neither exit code nor signal says so."""
     restarted_ns: int = 0

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from reap import native
 from reap.base.errors import ReapError
 from reap.base.files import native_name
+from reap.base.records import Record
 from reap.launch import native_files, spawn
 from reap.launch.host import sampling
 from reap.launch.records import Launch, Outcome
@@ -127,14 +128,12 @@ def record(
         running = [] if launch.capture else native.started_with(f"{native.SOCKET_ENV}={socket}")
         outcome = replace(outcome, still_running=running, linked=watched.note())
         try:
-            left, nameless = finish(
-                path, running=bool(running), names=names, held=watched.held, folder=folder
-            )
-            outcome = replace(outcome, nameless=nameless)
+            ended = finish(path, running=bool(running), names=names, held=watched.held, folder=folder)
+            outcome = replace(outcome, nameless=ended.nameless, refused=ended.refused)
         except ReapError as error:
             raise LostError(error, outcome) from error
     try:
-        if left == 0 and compress:
+        if ended.left == 0 and compress:
             native.compress_file(trace)
     except OSError as error:
         cause = ReapError(
@@ -156,9 +155,15 @@ def told(outcome: Outcome, path: Path | None = None) -> list[str]:
         later = f"reap show --resolve {shlex.quote(str(path))}"
         keep = f": keep the program's files as they are until {later} has kept them" if path else ""
         said.append(nameless + keep)
+    said += [other_build(file) for file in outcome.refused]
     if path and mapped.must_be_copied(path):
         said.append("the recording was made in another folder and copied: files in its own cannot be mapped")
     return said
+
+
+def other_build(file: str) -> str:
+    """Clause on a file that names no functions of a recording."""
+    return f"{file} is not used: it is another build than the one that was recorded"
 
 
 def _limit(path: Path, limits: Limits) -> None:
@@ -200,6 +205,17 @@ def sampler(*, by_timer: bool) -> tuple[int, int]:
     )
 
 
+class Finished(Record):
+    """Outcome of sealing a recording."""
+
+    left: int
+    """Blocks that belong to processes that still run."""
+    nameless: str = ""
+    """Why names could not be kept; empty where they were, or were not asked for."""
+    refused: list[str] = []
+    """Debug files of another build, which were found under the names that programs give."""
+
+
 def finish(
     path: Path,
     *,
@@ -207,22 +223,19 @@ def finish(
     names: bool = True,
     held: Sequence[tuple[str, str]] = (),
     folder: str = "",
-) -> tuple[int, str]:
+) -> Finished:
     """Seals what the ended processes left.
 
-    Returns how many blocks belong to processes that still run, and why names could not be kept: empty where
-    they were, or were not asked for.
-
-    Where none does, nothing more can come. Then the names of what its stacks have are kept with it, so that
-    it needs no other file to be read: of code that was compiled at run time, and with `names` of functions
-    and lines. `held` are files of modules that may be gone, as (path of the module, where it can be opened);
-    the launcher put more of them into `folder`. Where names cannot be kept, they are looked up when the
-    recording is read. With `running` some process is known to run that may not have begun to record.
+    Where no process still runs, nothing more can come. Then the names of what its stacks have are kept with
+    it, so that it needs no other file to be read: of code that was compiled at run time, and with `names` of
+    functions and lines. `held` are files of modules that may be gone, as (path of the module, where it can
+    be opened); the launcher put more of them into `folder`. Where names cannot be kept, they are looked up
+    when the recording is read. With `running` some process is known to run that may not have begun to record.
     """
     try:
         left = native.finish_trace(native_name(path), running)
         native.keep_perf_maps(native_name(path))
-        return left, _keep_names(path, held, folder) if names else ""
+        return _keep_names(path, Finished(left=left), held, folder) if names else Finished(left=left)
     except OSError as error:
         raise ReapError(f"the recording {path} cannot be completed: {error.strerror}") from error
     except native.BadTraceError as error:
@@ -231,13 +244,13 @@ def finish(
         ) from error
 
 
-def _keep_names(path: Path, held: Sequence[tuple[str, str]], folder: str) -> str:
+def _keep_names(path: Path, ended: Finished, held: Sequence[tuple[str, str]], folder: str) -> Finished:
     recorder = native_files.preload("record").name
     try:
-        native.keep_names(native_name(path), recorder, held=list(held), held_folder=folder)
+        kept = native.keep_names(native_name(path), recorder, held=list(held), held_folder=folder)
     except OSError as error:
-        return error.strerror or str(error)
-    return ""
+        return replace(ended, nameless=error.strerror or str(error))
+    return replace(ended, refused=kept.refused)
 
 
 def make_room(path: Path, *, force: bool) -> None:

@@ -7,6 +7,7 @@ from reap import native
 from reap.base.files import native_name
 from reap.launch import native_files
 from reap.recording.read import read, reading
+from reap.recording.record import other_build
 
 
 def resolve(
@@ -37,7 +38,7 @@ def resolve(
                 raise
             why = error.strerror or str(error)
     recording = read(path, folders)
-    notes = [f"{file} is not used: it is another build than the one that was recorded." for file in refused]
+    notes = [f"{other_build(file)}." for file in refused]
     if kept:
         notes.append(f"{kept} addresses got names, which are kept in {path}.")
     if why:

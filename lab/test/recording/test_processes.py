@@ -296,7 +296,7 @@ def test_a_daemon_that_outlives_its_parent_is_said_to_run_still(tmp_path):
         os.kill(daemon, signal.SIGUSR1)
     while Path(f"/proc/{daemon}").exists():
         os.sched_yield()
-    assert record.finish(path) == (0, "")
+    assert record.finish(path) == record.Finished(left=0)
     later = read.read(path)
     assert later.header().finished
     assert {low: objects for low, _, objects, _ in later.sizes()}[2006] == 10

@@ -86,8 +86,23 @@ def test_a_debug_file_of_another_build_is_not_taken(tmp_path):
     reap("record", "-d", "full", "-o", "a.reap", "--", "./program", cwd=tmp_path)
     assert "taken" in reap("show", "a.reap", cwd=tmp_path).stdout
     named.write_bytes(named.read_bytes() + b" ")
-    reap("record", "-d", "full", "-o", "b.reap", "--", "./program", cwd=tmp_path)
+    done = reap("record", "-d", "full", "-o", "b.reap", "--", "./program", cwd=tmp_path)
+    assert done.stderr.count(f"note: {named} is not used: it is another build") == 1
     assert "taken" not in reap("show", "b.reap", cwd=tmp_path).stdout
+
+
+def test_a_debug_file_of_another_build_is_said_once(tmp_path):
+    """Wherever it is found: by the name that the program gives, and in a folder that the user names."""
+    named = linked(tmp_path, "debuglink")
+    other = ["gcc", "-g", "-shared", "-x", "c", "-", "-o", named]
+    subprocess.run(other, input=b"int other;", check=True)
+    done = reap("record", "-d", "full", "-o", "a.reap", "--", "./program", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count(f"note: {named} is not used: it is another build") == 1
+    for more in ([], ["--debug-folder", "."]):
+        shown = reap("show", "--resolve", "a.reap", *more, cwd=tmp_path)
+        assert shown.stderr.count("is not used: it is another build") == 1
+        assert "program+0x" in shown.stdout
 
 
 @pytest.mark.parametrize("where", ["beside the program", "where it was compiled"])
