@@ -16,6 +16,7 @@ from reap import native
 from reap.launch.records import Launch
 from reap.record import command
 from reap.recording import read, record
+from reap.recording.analyse import notes as told
 from reap.recording.analyse.notes import notes
 
 
@@ -89,6 +90,14 @@ def test_without_a_build_id_the_file_must_not_have_changed(tmp_path):
     record.record(Launch(argv=[file], program=file), tmp_path / "named.reap", "full")
     (tmp_path / "prog").unlink()
     assert functions(read.read(tmp_path / "named.reap")) == FIRST
+
+
+def test_an_earlier_versions_recording_has_one_note_on_files_that_changed_since():
+    """It has no build ids; what naming such a module finds is held in names_test.cpp."""
+    modules = [(f"/srv/lib{at}.so", native.NAMES_UNCHECKED) for at in range(5)]
+    (note,) = told._uncertain(modules)
+    assert "lib0.so, lib1.so, lib2.so and 2 more have the names that the files have now" in note
+    assert "may be false: an earlier version of reap recorded this" in note
 
 
 @pytest.mark.parametrize("end", ["rm {0}", "mv {0} {0}.old && cp {1} {0}"])
