@@ -191,7 +191,7 @@ const MappedFile *Target::likely_provider() {
 const std::vector<OwnNames> &Target::own_names(const MappedFile &file) {
     const auto known = own_.find(file.opened);
     if (known != own_.end()) return known->second;
-    std::vector<OwnNames> found = own_names_in(symbols_, file.opened);
+    std::vector<OwnNames> found = symbols_.own_names(file.opened);
     std::erase_if(found, [&](const OwnNames &own) { return own.prefix.empty(); });
     return own_.emplace(file.opened, std::move(found)).first->second;
 }

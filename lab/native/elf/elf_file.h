@@ -1,29 +1,19 @@
-// An ELF file of any class and byte order as its headers describe it. For hostile files of any size: read by
-// read calls alone, at most as many bytes as it has and 4 GiB, though its sections overlap; nothing is looked
-// for elsewhere.
+// An ELF file of any class and byte order as its headers describe it, which are parsed in a sandbox. For
+// hostile files of any size: read by read calls alone, at most as many bytes as it has and 4 GiB, though its
+// sections overlap; nothing is looked for elsewhere.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <set>
-#include <stdexcept>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "elf/parsed.h"
 #include "files/file.h"
 
-struct Elf; // of libelf
-
 namespace reap::native {
-
-// The file is no ELF file, or is damaged. The message is the end of a sentence about it.
-class BadElf : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
 
 struct SymbolTable {
     std::string_view symbols; // as the file has them; of type Elf64_Sym where the file is of 64 bits
@@ -36,14 +26,14 @@ class ElfFile {
     // Throws std::system_error where it cannot be opened, and BadElf; a file that is cut short is damaged.
     explicit ElfFile(const std::string &path);
 
-    [[nodiscard]] int bits() const noexcept { return bits_; }
-    [[nodiscard]] unsigned machine() const noexcept { return machine_; } // of EM_*
-    [[nodiscard]] unsigned kind() const noexcept { return kind_; }       // of ET_*
+    [[nodiscard]] int bits() const noexcept { return facts_.bits; }
+    [[nodiscard]] unsigned machine() const noexcept { return facts_.machine; } // of EM_*
+    [[nodiscard]] unsigned kind() const noexcept { return facts_.kind; }       // of ET_*
     // Path of the loader; empty for a static program and for most libraries.
-    [[nodiscard]] const std::string &interpreter() const noexcept { return interpreter_; }
-    [[nodiscard]] bool dynamic() const noexcept { return dynamic_; }
+    [[nodiscard]] const std::string &interpreter() const noexcept { return facts_.interpreter; }
+    [[nodiscard]] bool dynamic() const noexcept { return facts_.dynamic; }
     // Address of the first segment that is mapped.
-    [[nodiscard]] uint64_t base() const noexcept { return base_; }
+    [[nodiscard]] uint64_t base() const noexcept { return facts_.base; }
     [[nodiscard]] bool has_section(std::string_view name) const;
 
     // The following throw BadElf, too: where a section lies beyond the end of the file, or many overlap.
@@ -62,35 +52,12 @@ class ElfFile {
     [[nodiscard]] std::string build_id() const;
 
   private:
-    struct Section {
-        std::string_view name;
-        size_t index;
-        uint64_t type;
-        uint64_t flags;
-        uint64_t address;
-        size_t link;
-    };
-    struct EndsElf {
-        void operator()(Elf *elf) const noexcept;
-    };
-
-    void read_segments(uint64_t size);
-    void read_sections();
-    [[nodiscard]] std::string_view bytes_of(size_t section) const;
-    [[nodiscard]] std::string_view text_at(size_t strings, size_t offset) const;
+    [[nodiscard]] std::string_view bytes_of(const ElfSection &section) const;
 
     Descriptor file_;
-    std::unique_ptr<Elf, EndsElf> elf_;
-    int bits_ = 0;
-    unsigned machine_ = 0;
-    unsigned kind_ = 0;
-    std::string interpreter_;
-    bool dynamic_ = false;
-    uint64_t base_ = 0;
-    uint64_t notes_ = 0; // bytes of the segments of notes
-    std::vector<Section> sections_;
-    mutable std::set<size_t> read_; // sections whose bytes libelf holds
-    mutable uint64_t left_ = 0;     // bytes that may still be read
+    ElfFacts facts_;
+    mutable std::map<uint64_t, std::string> read_; // bytes of sections, by their numbers
+    mutable uint64_t left_ = 0;                    // bytes that may still be read
 };
 
 } // namespace reap::native

@@ -1,6 +1,8 @@
 #include "module/names.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nanobind/stl/pair.h>
@@ -9,6 +11,7 @@
 
 #include "module/text.h"
 #include "names/keep.h"
+#include "sandbox/sandbox.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -20,6 +23,7 @@ void bind_names(nb::module_ &m) {
     m.attr("NAMES_OTHER_BUILD") = static_cast<int>(Naming::OtherBuild);
     m.attr("NAMES_CHANGED") = static_cast<int>(Naming::Changed);
     m.attr("NAMES_MISSING") = static_cast<int>(Naming::Missing);
+    m.attr("NAMES_UNREADABLE") = static_cast<int>(Naming::Unreadable);
     nb::class_<Folders>(m, "Folders", "Where to look for the files that have a recording's names.")
         .def(
             "__init__",
@@ -39,6 +43,19 @@ void bind_names(nb::module_ &m) {
             "refused", [](const KeepOutcome &outcome) { return texts(outcome.refused); },
             "Files, also of debug information, that are of another build than the module whose name they "
             "have.");
+    m.def(
+        "confinement",
+        [] {
+            Sandbox sandbox([] { return [](std::string_view) { return std::string(); }; },
+                            [](const std::string &) { return -1; });
+            try {
+                sandbox.call({});
+                return std::pair(sandbox.confinement().unprivileged, sandbox.confinement().filtered);
+            } catch (const SandboxFailure &) {
+                return std::pair(false, false);
+            }
+        },
+        "Whether a process that reads files of others has no privileges here, and a filter of system calls.");
     m.def(
         "keep_names",
         [](const std::string &path, const std::string &recorder, const Folders &folders,

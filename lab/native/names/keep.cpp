@@ -114,9 +114,12 @@ KeepOutcome keep_names_of(const std::string &path, const KeepOptions &options, V
         outcome.addresses += each.addresses.size();
         if (files.of(module).naming != Naming::Certain) continue;
         const KeptModule *const had = known.module(module.path, module.build_id);
-        for (const uint64_t address : each.addresses) {
-            const bool is_known = had != nullptr && had->contains(address);
-            if (is_known && !options.again) continue;
+        const auto is_kept = [had](uint64_t address) { return had != nullptr && had->contains(address); };
+        std::vector<uint64_t> wanted = each.addresses;
+        if (!options.again) std::erase_if(wanted, is_kept);
+        symbols.prepare(files.of(module).opened, wanted);
+        for (const uint64_t address : wanted) {
+            const bool is_known = is_kept(address);
             const std::vector<SourceFrame> found = names.look_up(module, address);
             if (found.empty() || (is_known && !is_better(found, names.resolve(module, address)))) continue;
             writer.add(module, address, found);

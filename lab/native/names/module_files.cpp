@@ -71,8 +71,9 @@ ModuleFiles::Found ModuleFiles::find(const Module &module) {
     }
     // What is open meanwhile as /proc/self/fd/3 is another file here.
     const bool there = !module.path.starts_with("/proc/") && is_regular(module.path);
-    Naming why = Naming::Missing;
-    if (there && symbols_.opens(module.path)) {
+    const bool opens = there && symbols_.opens(module.path);
+    Naming why = symbols_.failed().contains(module.path) ? Naming::Unreadable : Naming::Missing;
+    if (opens) {
         const std::string id = symbols_.build_id(module.path);
         const bool changed = module.build_id.empty() && changed_since(module.path);
         if (!module.build_id.empty() ? id == module.build_id : !changed)

@@ -18,7 +18,8 @@ enum class Naming : uint8_t {
                 // false
     OtherBuild, // the file at the path is another build: no names
     Changed,    // the module has no build id, and the file changed since the recording began: no names
-    Missing     // there is no such file: no names
+    Missing,    // there is no such file: no names
+    Unreadable  // its reader did not survive it: no names
 };
 
 // Where to look beside the path that the module had. Files of another build are never taken.

@@ -55,8 +55,12 @@ std::vector<UncertainModule> ModuleNames::uncertain() {
         const Module &module = *each.module;
         const KeptModule *const kept = definitions_.kept().module(module.path, module.build_id);
         const auto named = [kept](uint64_t address) { return kept != nullptr && kept->contains(address); };
-        if (!has_file(module) || std::ranges::all_of(each.addresses, named)) continue;
-        const Naming naming = files_.of(module).naming;
+        std::vector<uint64_t> unnamed = each.addresses;
+        std::erase_if(unnamed, named);
+        if (!has_file(module) || unnamed.empty()) continue;
+        const ModuleFiles::Found &file = files_.of(module);
+        if (!file.opened.empty()) symbols_.prepare(file.opened, unnamed);
+        const Naming naming = symbols_.failed().contains(file.opened) ? Naming::Unreadable : file.naming;
         if (naming != Naming::Certain) found.insert_or_assign(module.path, naming);
     }
     std::vector<UncertainModule> out;

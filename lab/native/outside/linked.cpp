@@ -42,7 +42,7 @@ std::vector<AddressRange> linked_allocators(Symbolizer &symbols, const std::stri
     std::set<std::string> names;
     const auto add = [&names](const Names &more) { names.insert(more.begin(), more.end()); };
     if (!symbols.functions(path, {"malloc"}).empty()) add(kMalloc);
-    for (const OwnNames &own : own_names_in(symbols, path)) {
+    for (const OwnNames &own : symbols.own_names(path)) {
         if (own.prefix.empty())
             add(kUnprefixed);
         else if (own.allocator != "rpmalloc")

@@ -16,7 +16,7 @@
 #include <elfutils/libdwelf.h>
 
 #include "files/file.h"
-#include "files/regular.h"
+#include "sandbox/sandbox.h"
 #include "symbols/symbols.h"
 
 namespace reap::native {
@@ -99,9 +99,11 @@ std::vector<std::string> candidates(const std::string &file, const char *link) {
     return found;
 }
 
-bool is_same(const struct stat &one, int opened) {
-    struct stat other;
-    return ::fstat(opened, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+bool is_same(const Descriptor &one, int other) {
+    struct stat first{};
+    struct stat second{};
+    return ::fstat(one.get(), &first) == 0 && ::fstat(other, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 // Build id of the file that the module's debug information shares with others; empty for none.
@@ -125,10 +127,9 @@ int find(Dwfl_Module *module, void **own, const char * /*module_name*/, Dwarf_Ad
     // A file that several programs share (.gnu_debugaltlink) has no CRC, and a build id of its own.
     const bool shared = link != nullptr && crc == 0;
     const std::string id = shared ? shared_id(module) : build_id_of(module);
-    struct stat program{};
-    if (::stat(file, &program) != 0) program = {};
+    const Descriptor program(open_for_reader(file));
     for (const std::string &name : candidates(file, link)) {
-        const int opened = open_regular(name);
+        const int opened = open_for_reader(name);
         if (opened < 0) continue;
         const bool fits = id.empty() ? crc == 0 || crc_of(opened) == crc : build_id_of(opened) == id;
         const bool is_other = !is_same(program, opened);
@@ -165,6 +166,25 @@ void load_debug_file(Dwfl_Module *module) {
     // libdw itself marks a file so that it has looked for in vain: what refers into it then has no name.
     if (*own == &no_shared_file)
         dwarf_setalt(loaded, reinterpret_cast<Dwarf *>(-1)); // NOLINT(performance-no-int-to-ptr)
+}
+
+int open_by_build_id(const std::string &name, const std::string &build_id) {
+    const std::unique_ptr<Dwfl, decltype(&dwfl_end)> dwfl(dwfl_begin(&kFindDebugFiles), dwfl_end);
+    if (!dwfl || build_id.empty()) return -1;
+    dwfl_report_begin(dwfl.get());
+    // Where it lies does not matter: it is never looked into.
+    Dwfl_Module *const wanted = dwfl_report_module(dwfl.get(), name.c_str(), 4096, 8192);
+    const auto *bits = reinterpret_cast<const unsigned char *>(build_id.data());
+    if (wanted == nullptr || dwfl_module_report_build_id(wanted, bits, build_id.size(), 0) != 0) return -1;
+    dwfl_report_end(dwfl.get(), nullptr, nullptr);
+    char *found = nullptr;
+    int descriptor =
+        dwfl_standard_find_debuginfo(wanted, nullptr, name.c_str(), 0, nullptr, nullptr, 0, &found);
+    Elf *elf = nullptr;
+    if (descriptor < 0) descriptor = dwfl_build_id_find_elf(wanted, nullptr, name.c_str(), 0, &found, &elf);
+    std::free(found);
+    if (elf != nullptr) elf_end(elf);
+    return descriptor;
 }
 
 void search_debug_files(const std::vector<std::string> &more) {

@@ -9,7 +9,7 @@
 
 namespace reap::native {
 
-std::string Symbolizer::producer(const std::string &path, uint64_t address) {
+std::string SymbolReader::producer(const std::string &path, uint64_t address) {
     Dwfl_Module *file = files_->module(path);
     load_debug_file(file);
     if (file == nullptr) return {};
@@ -23,7 +23,7 @@ std::string Symbolizer::producer(const std::string &path, uint64_t address) {
     return name != nullptr ? name : "";
 }
 
-std::vector<SourceFrame> Symbolizer::look_up(const std::string &path, uint64_t address) {
+std::vector<SourceFrame> SymbolReader::look_up(const std::string &path, uint64_t address) {
     std::vector<SourceFrame> frames;
     Dwfl_Module *file = files_->module(path);
     load_debug_file(file);

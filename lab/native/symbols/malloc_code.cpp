@@ -1,5 +1,6 @@
 // Where in a C library its malloc is.
 #include <algorithm>
+#include <set>
 
 #include "symbols/opened.h"
 
@@ -32,7 +33,7 @@ const std::set<std::string> &malloc_exports() {
 
 } // namespace
 
-std::vector<AddressRange> Symbolizer::malloc_ranges(const std::string &path) {
+std::vector<AddressRange> SymbolReader::malloc_ranges(const std::string &path) {
     const std::vector<Files::Symbol> &symbols = files_->symbols(path);
     uint64_t begin = UINT64_MAX;
     uint64_t end = 0;

@@ -4,7 +4,7 @@
 #include <set>
 #include <unistd.h>
 
-#include "files/regular.h"
+#include "sandbox/sandbox.h"
 #include "symbols/debug_files.h"
 
 namespace reap::native {
@@ -49,13 +49,13 @@ void add_imports(Elf *elf, Elf_Scn *section, const GElf_Shdr &header, std::map<u
 
 } // namespace
 
-Dwfl_Module *Symbolizer::Files::module(const std::string &path) {
+Dwfl_Module *SymbolReader::Files::module(const std::string &path) {
     File &file = open[path];
-    if (!file.tried) report(file, path, open_regular(path));
+    if (!file.tried) report(file, path, open_for_reader(path));
     return file.module;
 }
 
-void Symbolizer::Files::report(File &file, const std::string &path, int descriptor) {
+void SymbolReader::Files::report(File &file, const std::string &path, int descriptor) {
     file.tried = true;
     file.dwfl = dwfl_begin(&kFindDebugFiles);
     if (file.dwfl != nullptr && descriptor >= 0) {
@@ -67,7 +67,7 @@ void Symbolizer::Files::report(File &file, const std::string &path, int descript
     if (file.module == nullptr && descriptor >= 0) ::close(descriptor);
 }
 
-const std::vector<Symbolizer::Files::Symbol> &Symbolizer::Files::symbols(const std::string &path) {
+const std::vector<SymbolReader::Files::Symbol> &SymbolReader::Files::symbols(const std::string &path) {
     Dwfl_Module *file = module(path);
     File &held = open[path];
     std::vector<Symbol> &found = held.symbols;
@@ -81,38 +81,32 @@ const std::vector<Symbolizer::Files::Symbol> &Symbolizer::Files::symbols(const s
     return found;
 }
 
-const std::vector<Symbolizer::Files::Segment> &Symbolizer::Files::segments(const std::string &path) {
+std::vector<Segment> SymbolReader::Files::segments(const std::string &path) {
     Elf *elf = elf_of(module(path));
-    File &held = open[path];
-    if (held.segmented) return held.segments;
-    held.segmented = true;
+    std::vector<Segment> found;
     size_t count = 0;
-    if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return held.segments;
+    if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return found;
     for (size_t i = 0; i < count; ++i) {
         GElf_Phdr header;
         if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr && header.p_type == PT_LOAD)
-            held.segments.push_back(
-                {header.p_offset, header.p_vaddr, header.p_filesz, (header.p_flags & PF_X) != 0});
+            found.push_back({header.p_offset, header.p_vaddr, header.p_filesz, (header.p_flags & PF_X) != 0});
     }
-    return held.segments;
+    return found;
 }
 
-const std::map<uint64_t, std::string> &Symbolizer::Files::imports(const std::string &path) {
-    Dwfl_Module *file = module(path);
-    File &held = open[path];
-    if (held.linked) return held.imports;
-    held.linked = true;
-    Elf *elf = elf_of(file);
+std::map<uint64_t, std::string> SymbolReader::Files::imports(const std::string &path) {
+    std::map<uint64_t, std::string> found;
+    Elf *elf = elf_of(module(path));
     for (Elf_Scn *section = nullptr; elf != nullptr && (section = elf_nextscn(elf, section)) != nullptr;) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) != nullptr && header.sh_type == SHT_RELA && header.sh_entsize != 0)
-            add_imports(elf, section, header, held.imports);
+            add_imports(elf, section, header, found);
     }
-    return held.imports;
+    return found;
 }
 
-std::map<std::string, uint64_t> Symbolizer::Files::objects(const std::string &path,
-                                                           const std::vector<std::string> &names) {
+std::map<std::string, uint64_t> SymbolReader::Files::objects(const std::string &path,
+                                                             const std::vector<std::string> &names) {
     const std::set<std::string> wanted(names.begin(), names.end());
     std::map<std::string, uint64_t> found;
     each_symbol(module(path), [&](std::string &&name, unsigned type, uint64_t address, uint64_t) {

@@ -1,45 +1,33 @@
-// The files that a Symbolizer has opened, each with what was read of it. Of its own sources alone.
+// The files that a SymbolReader has opened, each with what was read of it. Of its own sources alone.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <elfutils/libdwfl.h>
 
+#include "symbols/reader.h"
 #include "symbols/scopes.h"
-#include "symbols/symbols.h"
 #include "symbols/units.h"
 
 namespace reap::native {
 
-struct Symbolizer::Files {
+struct SymbolReader::Files {
     struct Symbol {
         std::string name;
         uint64_t begin;
         uint64_t end;
-    };
-    struct Segment {
-        uint64_t offset;
-        uint64_t address;
-        uint64_t size;
-        bool is_code;
     };
     struct File {
         Dwfl *dwfl = nullptr;
         Dwfl_Module *module = nullptr;
         bool tried = false;
         bool listed = false;
-        bool linked = false;
-        bool segmented = false;
-        std::vector<Segment> segments;
-        std::map<uint64_t, std::string> imports; // by the slot of the global offset table
         std::vector<Symbol> symbols;
         Scopes scopes;
         Units units;
-        std::unordered_map<uint64_t, std::vector<SourceFrame>> resolved;
         ~File() {
             if (dwfl != nullptr) dwfl_end(dwfl);
         }
@@ -52,8 +40,8 @@ struct Symbolizer::Files {
 
     // Function symbols, by address. Exported ones alone where there is no debug file.
     const std::vector<Symbol> &symbols(const std::string &path);
-    const std::vector<Segment> &segments(const std::string &path);
-    const std::map<uint64_t, std::string> &imports(const std::string &path);
+    std::vector<Segment> segments(const std::string &path);
+    std::map<uint64_t, std::string> imports(const std::string &path);
     // The variables of these names.
     std::map<std::string, uint64_t> objects(const std::string &path, const std::vector<std::string> &names);
 };

@@ -72,12 +72,4 @@ std::vector<std::pair<std::string, std::string>> own_names_among(std::string_vie
     return {found.begin(), found.end()};
 }
 
-std::vector<OwnNames> own_names_in(Symbolizer &symbols, const std::string &path) {
-    std::set<OwnNames> found;
-    symbols.each_function(path, [&found](const std::string &name) {
-        if (auto own = own_names_of(name)) found.insert(std::move(*own));
-    });
-    return {found.begin(), found.end()};
-}
-
 } // namespace reap::native

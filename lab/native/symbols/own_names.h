@@ -6,10 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
-
-#include "symbols/symbols.h"
 
 namespace reap::native {
 
@@ -17,6 +16,7 @@ struct OwnNames {
     std::string allocator; // jemalloc, mimalloc, tcmalloc, snmalloc or rpmalloc
     std::string prefix; // in front of "malloc" and its like; may be empty of jemalloc, which has mallocx, too
 
+    static auto fields(auto &names) { return std::tie(names.allocator, names.prefix); }
     friend auto operator<=>(const OwnNames &, const OwnNames &) = default;
 };
 
@@ -26,8 +26,5 @@ std::optional<OwnNames> own_names_of(std::string_view function);
 
 // Names of such functions in a table of strings as the file has it, each with its allocator.
 std::vector<std::pair<std::string, std::string>> own_names_among(std::string_view strings);
-
-// Allocators whose functions a file defines. Empty without symbols.
-std::vector<OwnNames> own_names_in(Symbolizer &symbols, const std::string &path);
 
 } // namespace reap::native

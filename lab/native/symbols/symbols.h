@@ -1,16 +1,19 @@
-// Names of functions and lines, from ELF symbols and DWARF by elfutils. Asks no network, but where a
+// Names of functions and lines of files, which are read in a sandbox. Asks no network, but where a
 // NetworkAllowed lives.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
-#include <string_view>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "files/file.h"
+#include "sandbox/sandbox.h"
+#include "symbols/own_names.h"
 
 namespace reap::native {
 
@@ -19,11 +22,29 @@ struct SourceFrame {
     std::string file;
     int line = 0;
     bool inlined = false;
+
+    static auto fields(auto &frame) {
+        return std::tie(frame.function, frame.file, frame.line, frame.inlined);
+    }
 };
 
 struct AddressRange {
     uint64_t begin;
     uint64_t end;
+
+    static auto fields(auto &range) { return std::tie(range.begin, range.end); }
+};
+
+// What is loaded of a file.
+struct Segment {
+    uint64_t offset;
+    uint64_t address;
+    uint64_t size;
+    bool is_code;
+
+    static auto fields(auto &segment) {
+        return std::tie(segment.offset, segment.address, segment.size, segment.is_code);
+    }
 };
 
 // Permission for elfutils to ask the debuginfod servers of DEBUGINFOD_URLS for what it does not find, as long
@@ -36,17 +57,17 @@ class NetworkAllowed {
     NetworkAllowed &operator=(const NetworkAllowed &) = delete;
 };
 
-// Opens each file once. A file that is gone, or is no ELF, has no names; nothing throws.
+// Opens each file once. A file that is gone, or is no ELF, has no names; nor has one that its reader did not
+// survive. Nothing throws.
 class Symbolizer {
   public:
     Symbolizer();
-    ~Symbolizer();
-    Symbolizer(const Symbolizer &) = delete;
-    Symbolizer &operator=(const Symbolizer &) = delete;
 
     // The function at `address` (as in the file, without load bias) and those it was inlined into, innermost
     // first; at least one frame, perhaps without a name. Each address is looked up once.
     const std::vector<SourceFrame> &resolve(const std::string &path, uint64_t address);
+    // Looks up addresses that `resolve` will be asked for: many together cost 3 us each, and one alone 20.
+    void prepare(const std::string &path, const std::vector<uint64_t> &addresses);
 
     // The compiler of the code at `address`, with its options where it notes them (DW_AT_producer);
     // empty where no unit of DWARF says it.
@@ -57,7 +78,8 @@ class Symbolizer {
     // Whether there is an ELF file at `path`.
     bool opens(const std::string &path);
 
-    // Makes all symbolizers look for debug files in these folders, too, as elfutils does in /usr/lib/debug.
+    // Makes symbolizers that have not been asked for anything look for debug files in these folders, too, as
+    // elfutils does in /usr/lib/debug.
     static void search(const std::vector<std::string> &folders);
 
     // Lets `name` stand, from now on, for the debug file, or the file, with this build id, which elfutils
@@ -89,8 +111,8 @@ class Symbolizer {
     std::vector<std::pair<std::string, AddressRange>> named(const std::string &path,
                                                             const std::vector<std::string> &names);
 
-    // Calls `see` with the (mangled) name of each function that the file defines.
-    void each_function(const std::string &path, const std::function<void(const std::string &name)> &see);
+    // Allocators with names of their own whose functions a file defines. Empty without symbols.
+    std::vector<OwnNames> own_names(const std::string &path);
 
     // The variables of these exact names that the file defines, and where they are.
     std::map<std::string, uint64_t> objects(const std::string &path, const std::vector<std::string> &names);
@@ -102,12 +124,23 @@ class Symbolizer {
     // so.
     std::vector<AddressRange> functions(const std::string &path, const std::vector<std::string> &names);
 
-  private:
-    struct Files;
-    bool adopt(const std::string &name, int descriptor);
-    std::vector<SourceFrame> look_up(const std::string &path, uint64_t address);
+    // Files that their reader did not survive, and why, as the end of a sentence about each.
+    [[nodiscard]] const std::map<std::string, std::string> &failed() const noexcept { return failed_; }
 
-    std::unique_ptr<Files> files_;
+  private:
+    template <auto Method, class... Arguments>
+    auto ask(const std::string &path, const Arguments &...arguments);
+    int open(const std::string &path) const;
+    const std::vector<Segment> &segments(const std::string &path);
+    const std::map<uint64_t, std::string> &imports(const std::string &path);
+
+    Sandbox sandbox_;
+    std::string asked_; // the file that is asked about
+    std::map<std::string, std::string> failed_;
+    std::map<std::string, Descriptor> adopted_;
+    std::map<std::string, std::vector<Segment>> segments_;
+    std::map<std::string, std::map<uint64_t, std::string>> imports_;
+    std::map<std::string, std::unordered_map<uint64_t, std::vector<SourceFrame>>> resolved_;
 };
 
 } // namespace reap::native

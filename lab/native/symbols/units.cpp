@@ -11,7 +11,7 @@
 #include <dwarf.h>
 
 #include "files/file.h"
-#include "files/regular.h"
+#include "sandbox/sandbox.h"
 
 namespace reap::native {
 
@@ -45,7 +45,7 @@ bool has_split_file(Dwfl_Module *file, Dwarf_Die *unit) {
     const fs::path beside = folder_of(file);
     bool found = false;
     for (const fs::path &folder : {beside, beside / (compiled_in != nullptr ? compiled_in : "")}) {
-        if (Descriptor(open_regular(folder / name)).get() >= 0) {
+        if (Descriptor(open_for_reader(folder / name)).get() >= 0) {
             found = true;
         } else if (errno != ENOENT && errno != ENOTDIR) {
             return false;

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from reap import native
 from reap.allocators import catalog, elf, verify
 from reap.allocators.records import Allocator, Missing
 from reap.base import installation, units
@@ -234,6 +235,19 @@ def _symbols() -> Check:
     )
 
 
+def _sandbox() -> Check:
+    unprivileged, filtered = native.confinement()
+    if unprivileged and filtered:
+        return Check(name="sandbox", state="good", says="symbols are read without privileges, under seccomp")
+    lacking = ["drops no privileges"] * (not unprivileged) + ["has no seccomp filter"] * (not filtered)
+    return Check(
+        name="sandbox",
+        state="poor",
+        says=f"the process that reads symbols {' and '.join(lacking)}",
+        mend="do not run reap as root on files that you do not trust",
+    )
+
+
 def _calls() -> Check:
     if os.geteuid() == 0 and any(Path(each).exists() for each in _TRACEPOINTS):
         return Check(name="system calls", state="good", says="traced by who makes them")
@@ -285,6 +299,7 @@ _CHECKS: tuple[tuple[str, Callable[[], Check]], ...] = (
     ("clock", _clock),
     ("free space", _space),
     ("symbols", _symbols),
+    ("sandbox", _sandbox),
     ("system calls", _calls),
     ("drag", _drag),
 )

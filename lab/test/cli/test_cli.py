@@ -187,6 +187,7 @@ def test_doctor_tries_everything(tmp_path):
         "clock",
         "free space",
         "symbols",
+        "sandbox",
         "system calls",
         "drag",
     }

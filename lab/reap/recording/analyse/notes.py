@@ -78,6 +78,7 @@ _UNNAMED = {
     native.NAMES_OTHER_BUILD: "the file is another build now",
     native.NAMES_CHANGED: "it has no build id, and changed since the recording began",
     native.NAMES_MISSING: "the file is gone",
+    native.NAMES_UNREADABLE: "reading its names failed, or took too long",
 }
 _MOST_MODULES = 3
 
