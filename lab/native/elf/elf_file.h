@@ -1,6 +1,6 @@
-// An ELF file of any class and byte order as its headers describe it, which are parsed in a sandbox. For
-// hostile files of any size: read by read calls alone, at most as many bytes as it has and 4 GiB, though its
-// sections overlap; nothing is looked for elsewhere.
+// An ELF file of any class and byte order as its headers describe it, which are parsed in a sandbox, but
+// where root alone can have written them. For hostile files of any size: read by read calls alone, at most as
+// many bytes as it has and 4 GiB, though its sections overlap; nothing is looked for elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +55,7 @@ class ElfFile {
     [[nodiscard]] std::string_view bytes_of(const ElfSection &section) const;
 
     Descriptor file_;
+    bool trusted_ = false;
     ElfFacts facts_;
     mutable std::map<uint64_t, std::string> read_; // bytes of sections, by their numbers
     mutable uint64_t left_ = 0;                    // bytes that may still be read

@@ -69,6 +69,7 @@ void bind_heap_map(nb::module_ &m) {
 
 NB_MODULE(native, m) {
     m.doc() = "Traces: made, closed and read by compiled code.";
+    nb::set_leak_warnings(false); // `reap.cli.main` leaves everything to the end of the process
 
     const nb::exception<BadTrace> bad_trace(m, "BadTraceError", PyExc_ValueError);
     nb::register_exception_translator([](const std::exception_ptr &pointer, void *) {
