@@ -25,6 +25,8 @@ FAULTS = {
     "no tracefs": "mount -t tmpfs none /sys/kernel/tracing; mount -t tmpfs none /sys/kernel/debug;",
     "no /sys": "mount -t tmpfs none /sys;",
     "few files": "ulimit -n 32;",
+    "no cgroup": "mount -t tmpfs none /sys/fs/cgroup;",
+    "root of a user namespace": 'set -- unshare --user --map-root-user "$@";',
     "no capability": 'set -- setpriv --bounding-set=-all --inh-caps=-all "$@";',
 }
 
@@ -68,6 +70,20 @@ def test_a_program_is_measured_or_it_is_said_why_not(tmp_path: Path, fault: str,
         return
     assert (ended.returncode, fault in NO_PLACE) == (125, True), ended.stderr
     assert re.search("No space left on device|is not writable|Read-only file system", ended.stderr)
+
+
+CAPABILITIES = ("sys_ptrace", "perfmon", "bpf", "sys_admin", "setuid", "setgid", "setpcap", "dac_override")
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_a_process_is_watched_without_each_capability(tmp_path: Path, capability: str) -> None:
+    drop = f'set -- setpriv --bounding-set=-{capability} "$@";'
+    with subprocess.Popen([sys.executable, "-c", "while True: bytearray(1000)"]) as process:
+        words = ["record", "-o", "here/a.reap", "--pid", str(process.pid), "--seconds", "1"]
+        ended = done(drop, tmp_path, *words)
+        process.kill()
+    assert ended.returncode == 0 or "CAP_" in ended.stderr, ended.stderr
+    assert (tmp_path / "here/a.reap").is_file() == (ended.returncode == 0)
 
 
 @pytest.mark.parametrize(
