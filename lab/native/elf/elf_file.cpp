@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
@@ -58,13 +59,15 @@ class ElfSandbox {
     template <auto kMethod>
     auto ask(const Descriptor &file) {
         const std::scoped_lock alone(asking_);
+        if (failures_ == kMostFailures) throw BadElf("is not read: others made their reader fail");
         file_ = file.get();
         try {
             return ElfCalls::result<kMethod>(sandbox_.call(ElfCalls::request<kMethod>()));
-        } catch (const SandboxFailure &) {
-            throw BadElf("made its reader fail, or took it too long");
-        } catch (const BadMessage &) {
-            throw BadElf("made its reader fail");
+        } catch (const NoSandbox &none) {
+            throw BadElf(std::string("cannot be read: ") + none.what());
+        } catch (const std::runtime_error &failure) { // of the sandbox, or of its answer
+            ++failures_;
+            throw BadElf(std::string("cannot be read: ") + failure.what());
         }
     }
 
@@ -81,9 +84,14 @@ class ElfSandbox {
         };
     }
 
+    // So many files may end a reader; each may take as long as a request may.
+    static constexpr int kMostFailures = 3;
+    static constexpr std::chrono::seconds kMostTime{10};
+
     std::mutex asking_;
     int file_ = -1;
-    Sandbox sandbox_{begin, [this](const std::string &) { return copy_of(file_); }};
+    int failures_ = 0;
+    Sandbox sandbox_{begin, [this](const std::string &) { return copy_of(file_); }, {.time = kMostTime}};
 };
 
 template <auto kMethod>

@@ -19,7 +19,7 @@ namespace {
 
 enum : int { kNoMemory = 3, kThrown };
 
-constexpr uint32_t kLongestAnswer = UINT32_C(256) << 20;
+constexpr uint32_t kLongestAnswer = UINT32_C(128) << 20; // values made of it take up to ten times as much
 constexpr uint64_t kMemoryOfFile = 4; // times what it has on the disk: sections may be compressed
 
 bool is_child = false;
@@ -105,14 +105,14 @@ void Sandbox::stop() noexcept {
 void Sandbox::start() {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        throw SandboxFailure(std::string("no process could be started to read it: ") + std::strerror(errno));
+        throw NoSandbox(std::string("no process could be started to read it: ") + std::strerror(errno));
     const pid_t child = ::fork(); // with glibc's handlers: other threads may be in malloc
     if (child == 0) serve_requests(begin_, ends[1], limits_.memory);
     const int error = errno;
     ::close(ends[1]);
     if (child < 0) {
         ::close(ends[0]);
-        throw SandboxFailure(std::string("no process could be started to read it: ") + std::strerror(error));
+        throw NoSandbox(std::string("no process could be started to read it: ") + std::strerror(error));
     }
     socket_ = ends[0];
     process_ = child;

@@ -21,6 +21,12 @@ class SandboxFailure : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// None could be started: no file is to blame.
+class NoSandbox : public SandboxFailure {
+  public:
+    using SandboxFailure::SandboxFailure;
+};
+
 // Opens a regular file, in a sandbox by the process that it belongs to. Returns -1 with errno.
 int open_for_reader(const std::string &path);
 
@@ -46,7 +52,8 @@ class Sandbox {
     Sandbox(const Sandbox &) = delete;
     Sandbox &operator=(const Sandbox &) = delete;
 
-    // Throws SandboxFailure. Some 10 us. A request may have 4 GiB, an answer 256 MiB.
+    // Throws SandboxFailure, which may be a NoSandbox. Some 10 us. A request may have 4 GiB, an answer 128
+    // MiB.
     std::string call(std::string_view request);
 
     // Of the child, 0 if there is none.
