@@ -98,6 +98,14 @@ void limit(int resource, rlim_t soft, rlim_t hard) {
     ::setrlimit(static_cast<__rlimit_resource>(resource), &wanted);
 }
 
+// Where memory runs short the kernel is to end this process rather than another.
+void end_first() {
+    const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file < 0) return;
+    [[maybe_unused]] const ssize_t written = ::write(file, "1000", 4);
+    ::close(file);
+}
+
 void limit_all(uint64_t memory) {
     limit(RLIMIT_CPU, kMostCpuSeconds, kMostCpuSeconds);
     limit(RLIMIT_CORE, 0, 0);
@@ -233,6 +241,7 @@ Confinement confine(int socket, uint64_t memory, Elsewhere elsewhere) {
     reset_signals();
     leave_descriptors(socket);
     leave_shared_memory();
+    end_first();
     limit_all(memory);
     kept_elsewhere = elsewhere;
     struct sigaction stopped{};

@@ -1,6 +1,7 @@
 #include "symbols/symbols.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <elf.h>
 #include <fcntl.h>
@@ -32,13 +33,22 @@ Sandbox::Serve begin_reader() {
     };
 }
 
-bool is_elf(int descriptor) {
-    char magic[SELFMAG];
-    return ::pread(descriptor, magic, sizeof magic, 0) == sizeof magic &&
-           std::string_view(magic, sizeof magic) == ELFMAG;
+bool may_have_names(int descriptor) {
+    std::array<char, EI_NIDENT + sizeof(Elf64_Half)> begin{};
+    if (::pread(descriptor, begin.data(), begin.size(), 0) != ssize_t{begin.size()}) return false;
+    const int type = begin[EI_NIDENT] | begin[EI_NIDENT + 1]; // in either order of bytes
+    return std::string_view(begin.data(), SELFMAG) == ELFMAG && type != ET_CORE;
 }
 
 } // namespace
+
+int open_with_names(const std::string &path) {
+    const int opened = open_regular(path);
+    if (opened < 0 || may_have_names(opened)) return opened;
+    ::close(opened);
+    errno = EACCES;
+    return -1;
+}
 
 Symbolizer::Symbolizer() : sandbox_(begin_reader, [this](const std::string &path) { return open(path); }) {}
 
@@ -47,11 +57,7 @@ Symbolizer::Symbolizer() : sandbox_(begin_reader, [this](const std::string &path
 int Symbolizer::open(const std::string &path) const {
     if (const auto adopted = adopted_.find(path); adopted != adopted_.end())
         return ::fcntl(adopted->second.get(), F_DUPFD_CLOEXEC, 0);
-    const int opened = open_regular(path);
-    if (opened < 0 || path == asked_ || is_elf(opened)) return opened;
-    ::close(opened);
-    errno = EACCES;
-    return -1;
+    return path == asked_ ? open_regular(path) : open_with_names(path);
 }
 
 template <auto kMethod, class... Arguments>

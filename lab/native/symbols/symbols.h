@@ -57,6 +57,10 @@ class NetworkAllowed {
     NetworkAllowed &operator=(const NetworkAllowed &) = delete;
 };
 
+// Opens, for a reader that asks for it by itself, a regular ELF file of code or of debug information. Returns
+// -1 with errno. A core dump is neither, and has the memory of a process, which may be another user's.
+int open_with_names(const std::string &path);
+
 // Opens each file once. A file that is gone, or is no ELF, has no names; nor has one that its reader did not
 // survive. Nothing throws.
 class Symbolizer {

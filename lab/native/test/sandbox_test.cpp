@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -140,6 +141,36 @@ TEST(Sandbox, WaitsNoLongerThanItsTime) {
     } catch (const SandboxFailure &failure) {
         EXPECT_STREQ(failure.what(), "it took the reader longer than 1 s");
     }
+}
+
+TEST(Sandbox, OutlivesAStoppedChild) {
+    if (is_watched()) GTEST_SKIP() << "this process answers by itself";
+    Sandbox sandbox([] { return misbehave; }, [](const std::string &) { return -1; },
+                    {.time = std::chrono::seconds(3)});
+    EXPECT_EQ(sandbox.call("say"), "hello");
+    ::kill(sandbox.process(), SIGSTOP);
+    EXPECT_THROW((void)sandbox.call("say"), SandboxFailure);
+    EXPECT_EQ(sandbox.call("say"), "hello");
+}
+
+TEST(Sandbox, BlamesNoFileWhereNoProcessCanBeStarted) {
+    if (is_watched()) GTEST_SKIP() << "this process answers by itself";
+    Sandbox sandbox([] { return misbehave; }, [](const std::string &) { return -1; });
+    rlimit files{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+    const rlimit none{0, files.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    EXPECT_THROW((void)sandbox.call("say"), NoSandbox);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+    EXPECT_EQ(sandbox.call("say"), "hello");
+}
+
+TEST_F(Sandboxes, EndFirstWhereMemoryRunsShort) {
+    EXPECT_EQ(call("say"), "hello");
+    std::ifstream file("/proc/" + std::to_string(sandbox_.process()) + "/oom_score_adj");
+    int score = 0;
+    file >> score;
+    EXPECT_EQ(score, 1000);
 }
 
 TEST_F(Sandboxes, HaveNoPrivileges) {

@@ -2,13 +2,18 @@
 // here.
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <elf.h>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
+#include "files/file.h"
+#include "scratch_file.h"
 #include "symbols/symbols.h"
 
 namespace symbols_test {
@@ -105,6 +110,21 @@ TEST(Symbolizer, HasNoNamesOfWhatIsNoElfFile) {
         EXPECT_TRUE(symbols.named(path, {mangled}).empty());
         EXPECT_TRUE(symbols.malloc_ranges(path).empty());
     }
+}
+
+TEST(Symbolizer, GivesItsReaderNoCoreDump) {
+    const reap::test::ScratchFile file;
+    std::vector<unsigned char> bytes = {0x7f, 'E', 'L', 'F'};
+    bytes.resize(64);
+    bytes[EI_NIDENT] = ET_DYN;
+    EXPECT_GE(reap::native::Descriptor(reap::native::open_with_names(file.write(bytes))).get(), 0);
+    for (const int byte : {0, 1}) { // of the type, in either order
+        bytes[EI_NIDENT] = bytes[EI_NIDENT + 1] = 0;
+        bytes[static_cast<size_t>(EI_NIDENT + byte)] = ET_CORE;
+        EXPECT_EQ(reap::native::open_with_names(file.write(bytes)), -1);
+        EXPECT_EQ(errno, EACCES);
+    }
+    EXPECT_EQ(reap::native::open_with_names("/etc/passwd"), -1);
 }
 
 } // namespace
