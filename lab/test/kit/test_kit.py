@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from lab.test.recording.names import builds
+from lab.test.recording.names.refused import dying_parsers
 from programs import NOBODY, ends, program, reap
 from recorded import target
 
@@ -85,6 +86,15 @@ def test_names_outlive_the_program(tmp_path, by_kit, when):
     assert done.returncode == 0, done.stderr
     Path(file).unlink(missing_ok=True)
     assert names(tmp_path / "prog.reap", "prog") >= {"read_body", "write_log", "main"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the parser of another user changes no user")
+def test_its_parser_is_confined_and_may_die(tmp_path, kit):
+    file = builds.build(tmp_path / "prog")
+    done = subprocess.run([dying_parsers(), kit / "reap-record", "--", file], cwd=tmp_path, check=False)
+    assert done.returncode == 0
+    Path(file).unlink()
+    assert names(tmp_path / "prog.reap", "prog") == {"prog+0x"}
 
 
 def copied_with_libraries(root: Path, *files: str) -> None:
