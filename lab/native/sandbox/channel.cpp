@@ -79,8 +79,8 @@ Passed send_message(int socket, MessageHead head, std::string_view bytes, int de
     return Passed::Whole;
 }
 
-Passed receive_head(int socket, MessageHead &head, int &descriptor, Deadline deadline) {
-    descriptor = -1;
+Passed receive_head(int socket, MessageHead &head, int *descriptor, Deadline deadline) {
+    if (descriptor != nullptr) *descriptor = -1;
     auto *at = reinterpret_cast<char *>(&head);
     for (size_t left = sizeof head; left > 0;) {
         iovec part{at, left};
@@ -88,15 +88,17 @@ Passed receive_head(int socket, MessageHead &head, int &descriptor, Deadline dea
         msghdr message{};
         message.msg_iov = &part;
         message.msg_iovlen = 1;
-        message.msg_control = control.bytes;
-        message.msg_controllen = sizeof control.bytes;
+        if (descriptor != nullptr) {
+            message.msg_control = control.bytes;
+            message.msg_controllen = sizeof control.bytes;
+        }
         const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (got < 0) {
             if (const Passed ready = wait_for(socket, POLLIN, deadline); ready != Passed::Whole) return ready;
             continue;
         }
         if (got == 0) return Passed::Ended;
-        if (descriptor < 0) descriptor = descriptor_of(message);
+        if (descriptor != nullptr && *descriptor < 0) *descriptor = descriptor_of(message);
         at += got;
         left -= static_cast<size_t>(got);
     }

@@ -30,8 +30,9 @@ constexpr Deadline kNever = Deadline::max();
 // signals may use it.
 Passed send_message(int socket, MessageHead head, std::string_view bytes, int descriptor, Deadline deadline);
 
-// Receives the head of a message, and the descriptor that came with it, or -1; as careful.
-Passed receive_head(int socket, MessageHead &head, int &descriptor, Deadline deadline);
+// Receives the head of a message, and the descriptor that came with it, or -1; as careful. Without
+// `descriptor` none is taken: whoever sends many would have this process hold them.
+Passed receive_head(int socket, MessageHead &head, int *descriptor, Deadline deadline);
 
 // Receives the bytes of a message.
 Passed receive_bytes(int socket, uint32_t length, std::string &bytes, Deadline deadline);

@@ -33,7 +33,7 @@ int open_outside(const char *path) {
     MessageHead head{};
     int opened = -1;
     if (send_message(kConfinedSocket, asked, {path, length}, -1, kNever) != Passed::Whole ||
-        receive_head(kConfinedSocket, head, opened, kNever) != Passed::Whole)
+        receive_head(kConfinedSocket, head, &opened, kNever) != Passed::Whole)
         ::_exit(0); // whoever asked is gone
     struct stat found{};
     if (opened >= 0 && ::fstat(opened, &found) == 0)
@@ -60,9 +60,8 @@ void answer(std::string_view bytes) {
         answer({reinterpret_cast<const char *>(&confinement), sizeof confinement});
         const Sandbox::Serve serve = begin();
         MessageHead head{};
-        int unused = -1;
         std::string request;
-        while (receive_head(kConfinedSocket, head, unused, kNever) == Passed::Whole &&
+        while (receive_head(kConfinedSocket, head, nullptr, kNever) == Passed::Whole &&
                receive_bytes(kConfinedSocket, head.length, request, kNever) == Passed::Whole)
             answer(serve(request));
     } catch (const std::bad_alloc &) {
@@ -151,9 +150,7 @@ Passed Sandbox::open_for_child(uint32_t length, Deadline deadline) {
 std::string Sandbox::wait_for_answer(Deadline deadline) {
     while (true) {
         MessageHead head{};
-        int sent = -1;
-        Passed passed = receive_head(socket_, head, sent, deadline);
-        if (sent >= 0) ::close(sent); // it has none to give
+        Passed passed = receive_head(socket_, head, nullptr, deadline);
         if (std::chrono::steady_clock::now() > deadline) passed = Passed::Late;
         if (passed == Passed::Whole && head.kind == MessageKind::Open) {
             passed = open_for_child(head.length, deadline);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -38,6 +39,32 @@ std::string first_line(int opened) {
 
 std::string errno_of(long result) { return result >= 0 ? "done" : std::to_string(errno); }
 
+// Asks for a file, and gives a descriptor beside each byte of that.
+void give_descriptors() {
+    MessageHead head{MessageKind::Open, 1};
+    std::string bytes(reinterpret_cast<const char *>(&head), sizeof head);
+    bytes += '/';
+    for (char &byte : bytes) {
+        iovec part{&byte, 1};
+        alignas(cmsghdr) char beside[CMSG_SPACE(2 * sizeof(int))] = {};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = beside;
+        message.msg_controllen = sizeof beside;
+        auto *const rights = reinterpret_cast<cmsghdr *>(beside);
+        *rights = {CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS}; // twice standard input
+        (void)::sendmsg(kConfinedSocket, &message, 0);
+    }
+    int opened = -1;
+    (void)receive_head(kConfinedSocket, head, &opened, kNever);
+}
+
+size_t descriptors_here() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
 volatile int *shared_number = nullptr;
 volatile const int *never = nullptr;
 
@@ -60,6 +87,7 @@ std::string misbehave(std::string_view how) {
     if (how == "connect") return errno_of(::socket(AF_INET, SOCK_STREAM, 0));
     if (how == "kill") return errno_of(::kill(::getppid(), SIGUSR1));
     if (how == "list") return errno_of(::chdir("/"));
+    if (how == "give") give_descriptors();
     if (how == "shared") *shared_number = 7;
     if (how == "descriptors") {
         std::string held;
@@ -199,6 +227,14 @@ TEST_F(Sandboxes, ChangeNothingOutside) {
         EXPECT_EQ(call(how), refused) << how;
     EXPECT_EQ(call("write"), std::to_string(EACCES));
     EXPECT_FALSE(std::filesystem::exists("/tmp/reap-sandbox-wrote"));
+}
+
+TEST_F(Sandboxes, GiveNoDescriptors) {
+    EXPECT_EQ(call("say"), "hello");
+    const size_t before = descriptors_here();
+    EXPECT_EQ(call("give"), "");
+    EXPECT_EQ(asked_, std::vector<std::string>{"/"});
+    EXPECT_EQ(descriptors_here(), before);
 }
 
 TEST_F(Sandboxes, HaveTheFilesThatAreOpenedForThem) {
