@@ -33,6 +33,14 @@ _LONGER = 1.2
 """Times as long as its estimate a round may take."""
 
 
+class SmallBudgetError(ReapError):
+    """A budget in which no server can be decided; `needed` seconds likely would do."""
+
+    def __init__(self, what: str, hint: str, needed: int) -> None:
+        super().__init__(what, hint, ExitCode.USAGE)
+        self.needed = needed
+
+
 @dataclass(frozen=True)
 class Cost:
     """Estimated durations of a round and of the later runs, in seconds, from the runs so far."""
@@ -196,13 +204,12 @@ class Budget:
             )
         spent = sum(run.seconds for run in self._folder.runs)
         needed = math.ceil((spent + _LONGER * found.seconds) / self._within(1))
-        return ReapError(
-            what,
+        hint = (
             f"{found.starts} starts with {units.number(found.loads, 'load')} each would likely do: "
             f"{self._folder.resume_command} --budget {needed}; or compare fewer at once, or look for larger "
-            "changes only (--worth)",
-            ExitCode.USAGE,
+            "changes only (--worth)"
         )
+        return SmallBudgetError(what, hint, needed)
 
     def _warm_ups(self) -> list[Run]:
         return [run for run in self._folder.runs if run.warmup]

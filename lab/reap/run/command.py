@@ -91,7 +91,11 @@ def run(
         reporting.say_command("all tables", ["reap", "run", "--resume", str(folder.path), "--details"])
     render_answer(reporting.console(json_file, html_file), answer, details=details)
     compared = measured.comparison
-    return experiments.exit_code(compared) if compared else measured.known.status
+    if compared:
+        return experiments.exit_code(compared)
+    # A server ends by the signal that reap sends it.
+    stopped = folder.spec.server is not None and not measured.known.interrupted
+    return ExitCode.OK if stopped else measured.known.status
 
 
 def _no_drag() -> ReapError:

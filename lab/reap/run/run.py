@@ -16,6 +16,7 @@ from reap.evidence.analyse.suspicions.suspect import to_try
 from reap.evidence.explain import Explained
 from reap.evidence.run import Measured
 from reap.evidence.trials import too_long
+from reap.experiment.budget import SmallBudgetError
 from reap.experiment.folder import Folder
 from reap.experiment.once import alone, prepared, start
 from reap.experiment.runner import InterruptedRunError, Listener
@@ -76,6 +77,9 @@ def measure(folder: Folder, listener: Listener, *, title: str, with_drag: bool =
         if not takes:
             compared = None if why or known.wall.unfinished else run.compare(folder, listener)
             told = explain.explain(folder, listener, to_try(known.wall), compared, known.wall)
+    except SmallBudgetError as error:
+        listener.say(error.what)
+        told = Explained(takes=error.needed)
     except InterruptedRunError as error:
         raise InterruptedRunError(error.what, hint, error.code) from None
     return Examined(

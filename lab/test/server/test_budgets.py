@@ -33,6 +33,19 @@ def test_a_budget_that_is_too_small_is_refused_with_one_that_decides(tmp_path: P
     assert not running()
 
 
+def test_what_was_seen_is_answered_with_a_budget_that_decides(tmp_path: Path) -> None:
+    """`reap run` has looked at the server before it knows that trials take longer than they may."""
+    done = reap("run", "--budget", "2", "--json", "x.json", *words(), cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert "--budget 2 is too small" in " ".join(done.stderr.split())
+    verdict = json.loads((tmp_path / "x.json").read_text())["answers"][0]["diagnosis"]
+    assert verdict["headline"] == "inconclusive"
+    assert "nothing was tried" in verdict["paragraph"]
+    again = shlex.split(verdict["next_command"])
+    assert again[:2] == ["reap", "run"]
+    assert int(again[again.index("--budget") + 1]) > 2
+
+
 def test_the_loads_of_a_start_are_planned_from_the_warm_ups_and_the_first_round(tmp_path: Path) -> None:
     done = reap("compare", "--budget", "40", *words(), cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr

@@ -70,6 +70,9 @@ def long_runs(facts: Facts) -> Concluded:
     long = f"A run of the program takes {units.duration(seconds)}"
     said = f"{long}, and trials would take about {facts.trials_take / 60:.0f} min: nothing was tried."
     step, command = "Give it less work, or all trials their time.", f"{facts.trials_take:.0f}"
+    if facts.is_server:
+        said = f"Trials that decide would take about {command} s: nothing was tried."
+        step = "Give the trials their time."
     sentences = [said, *say.time(facts), *say.origin(facts)]
     return Concluded("inconclusive", sentences, step, commands.run(facts.again, budget=command))
 
