@@ -68,7 +68,7 @@ def load_options(verb: _Verb) -> _Verb:
             "--loads",
             type=click.IntRange(min=1),
             help="Measured loads of each start, after one that warms it up. By default as many as make "
-            "intervals narrowest in the time that there is; `reap tune`: 3.",
+            "intervals narrowest in the time that there is, or 3 (--runs, --for, `reap tune`).",
         ),
         click.option(
             "--requests-per-load",

@@ -244,7 +244,7 @@ def _sandbox() -> Check:
         name="sandbox",
         state="poor",
         says=f"the process that reads symbols {' and '.join(lacking)}",
-        mend="do not run reap as root on files that you do not trust",
+        mend="do not measure what you do not trust" + (", or not as root" if os.geteuid() == 0 else ""),
     )
 
 

@@ -160,7 +160,9 @@ def second(
         wanted.remove("arenas")
     if _may_price(program, base, wall) and _may_bump(wall):
         wanted.append(price.BUMP)
-    every = [*(_price(name) for name in wanted), *arms.values()]
+    # What likeliest helps comes first, then what tells its cause from others: not all may fit.
+    likeliest = [arms.pop(name) for name in list(arms)[:1]]
+    every = [*likeliest, *(_price(name) for name in wanted), *arms.values()]
     paid = affordable(every, wall.wall_seconds, budget)
     kept = paid[:MOST]
     missing |= {each.name: TOO_MANY if each in paid else NO_TIME for each in every if each not in kept}

@@ -120,7 +120,8 @@ class Budget:
         """Plans how often each start of a server is loaded, by the warm-ups or the first round, and keeps it.
 
         `at_once` is whether the servers of a round run at the same time. Throws ReapError where no plan
-        within the budget decides a change that matters, unless the experiment only explains another one.
+        within the budget decides a change that matters, however well they overlap; unless the experiment only
+        explains another one, or servers run one after another, of which no more is known than a usual spread.
         """
         spec = self._spec
         if spec.server is None or not spec.sequential or not self._is_about_time():
@@ -130,23 +131,16 @@ class Budget:
         if spec.budget is not None:
             spent = sum(run.seconds for run in [*self._warm_ups(), *self._first_round()])
             seconds = self._within(spec.budget) - spent
-            part = self._least_part() if at_once else 1.0
+            # The warm-ups were made one after another. Servers that run at once wait at the same time, and
+            # have more of a busy machine's cores: a round takes as long as one of them at least.
+            part = 1 / len(self._warmed_up())
             least = costs._replace(start=costs.start * part, load=costs.load * part)
-            begins = not spec.explains and not self._first_round()
+            begins = at_once and not spec.explains and not self._first_round()
             if begins and not decides(self._narrowest(least, seconds), spec.worth):
                 raise self._undecidable(costs)
         found = self._narrowest(costs, seconds)
         planned = found.loads if found else LOADS
         self._folder.plan(msgspec.structs.replace(spec.server, planned=planned, cold=self._cold()))
-
-    def _least_part(self) -> float:
-        """Part, at least, that a round takes of its warm-ups' time, which were made one after another.
-
-        Beside other programs servers that run at once have more of the cores than one that runs alone.
-        """
-        runs = self._warmed_up()
-        others = max(0.0, *(run.others or 0.0 for run in runs))
-        return max(1 - others, 1 / len(runs))
 
     def _cold(self) -> int:
         return statistics.cold([_cpu_seconds(run) for run in self._first_round()])
@@ -230,7 +224,11 @@ class Budget:
         return spent + self.a_round() <= self._within(budget)
 
     def too_small(self, rounds: int) -> str:
-        """Note on the rounds that the budget allows; below two there is no interval, and so no answer."""
+        """Note on the rounds that the budget allows; below two there is no interval, and so no answer.
+
+        A first round that only warmed servers up is none.
+        """
+        rounds -= 1 if rounds and self._spec.server is not None and self._spec.server.cold else 0
         allows = f"the budget of {self._spec.budget:g} s allows {units.number(rounds, 'round')}"
         reserved = self._spec.reserved
         kept = f" ({units.percent(reserved)} of it is kept for later trials)" if reserved else ""

@@ -86,6 +86,7 @@ def _found_out(
     if reason := _of_length(spec, why, warm_ups):
         return Pairing(reason=reason)
     if spec.server is not None:
+        say("checking whether two of the server run side by side")
         reason = next(filter(None, (not_twice(folder, each) for each in launches())), "")
         return Pairing(reason=reason) if reason else _together(spec, why)
     say("checking with strace whether copies of it can run side by side")

@@ -26,7 +26,9 @@ LEVEL = 0.95
 LEAST_ROUNDS = 2
 """One round has no interval."""
 _COLD = 1.25
-"""Times the last load's CPU time: more is not noise of several servers at once (up to 1.2 was measured)."""
+"""Times a usual load's CPU time: more is not noise of several servers at once (up to 1.2 was measured) ..."""
+_STRAYS = 4
+"""... nor is what lies above it by more than so many standard deviations of usual loads."""
 _STARTS = 5
 """Fewer say nothing of what differs between them."""
 
@@ -182,13 +184,19 @@ def spread_of_loads(starts: Sequence[Sequence[float]]) -> float | None:
 
 
 def cold(starts: Sequence[Sequence[float]]) -> int:
-    """Number of first loads in which servers cost much more than in the last: compilers, caches that fill.
+    """Number of first loads in which servers cost much more than later: compilers, caches that fill.
 
-    `starts` has the CPU times of a start of each of several servers, load by load.
+    `starts` has the CPU times of a start of each of several servers, load by load. The later half of the
+    loads says what is usual, and how far usual loads stray.
     """
     count = min(map(len, starts), default=0)
     means = [statistics.fmean(start[place] for start in starts) for place in range(count)]
-    return max((place + 1 for place in range(count) if means[place] > _COLD * means[-1]), default=0)
+    early, late = means[: (count + 1) // 2], means[(count + 1) // 2 :]
+    if not late:
+        return 0
+    usual, strays = statistics.median(late), statistics.pstdev(late)
+    warm = max(_COLD * usual, usual + _STRAYS * strays)
+    return max((place + 1 for place, mean in enumerate(early) if mean > warm), default=0)
 
 
 def _normal_quantile(level: float) -> float:

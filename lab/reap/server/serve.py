@@ -50,9 +50,10 @@ def serve(services: Sequence[Service], core: int | None, load_core: int | None) 
 
 
 def _watch_idle(servers: Sequence[running.Running], seconds: float) -> None:
+    time.sleep(seconds / 2)  # work that the last load left behind ends
     begun = time.monotonic()
     before = [each.usage().cpu_ns for each in servers]
-    time.sleep(seconds)
+    time.sleep(seconds / 2)
     for each, cpu_ns in zip(servers, before, strict=True):
         each.idle = (each.usage().cpu_ns - cpu_ns) / 1e9 / (time.monotonic() - begun)
 

@@ -173,8 +173,8 @@ def test_a_scarce_budget_is_for_the_fastest_and_the_price(true: Program) -> None
 
 def test_each_suspicion_has_its_arms_second(true: Program) -> None:
     plan = planned(true, of("tcache overflow"))
-    assert names(plan.allocators) == ["price: cache", CACHE]
-    assert plan.allocators[1].environment == {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=1000"}
+    assert names(plan.allocators) == [CACHE, "price: cache"]
+    assert plan.allocators[0].environment == {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=1000"}
     assert (plan.resident, plan.missing) == (False, {})
     assert names(planned(true, of("page faults")).allocators) == [
         "keep freed memory, map no block",
@@ -226,6 +226,13 @@ def test_little_is_tried_where_something_gains(true: Program) -> None:
     assert planned(true, little, comparison=equal).allocators == []
 
 
+def test_what_may_help_comes_before_what_explains(true: Program) -> None:
+    """Of a program of a second two arms fit; both told causes apart, and what helps was not tried."""
+    gained = comparison_of([side_of("price: recycle", 0.94, 0.01)])
+    plan = planned(true, of("page faults"), comparison=gained, wall=lasting(1.1))
+    assert names(plan.allocators) == ["keep freed memory, map no block", "price: placed"]
+
+
 def test_one_thread_waits_for_no_lock(true: Program) -> None:
     held = of("arena lock")
     assert "price: arenas" in names(planned(true, held, wall=lasting(0.1, 4)).allocators)
@@ -259,7 +266,7 @@ def test_another_baseline_is_not_priced(true: Program) -> None:
 def test_what_the_budget_leaves_out_is_named(true: Program) -> None:
     every = [of(cause) for cause in ("tcache overflow", "page faults", "brk thrash")]
     plan = planned(true, *every, wall=lasting(60 / trials.runs_of(2)), budget=60)
-    assert names(plan.allocators) == ["price: cache", CACHE]
+    assert names(plan.allocators) == [CACHE, "price: cache"]
     assert plan.missing.keys() == {"keep freed memory, map no block", "keep freed memory", "huge pages"}
     assert set(plan.missing.values()) == {NO_TIME}
 
@@ -285,7 +292,7 @@ def test_a_remedy_of_two_suspicions_is_one_arm(true: Program) -> None:
 def test_what_the_program_is_told_already_stays(true: Program) -> None:
     tunables = "glibc.malloc.tcache_count=0:glibc.malloc.arena_max=2"
     held = {"GLIBC_TUNABLES": tunables, "NODE_OPTIONS": "--no-warnings"}
-    (_, cache) = planned(true, of("tcache overflow"), environment=held).allocators
+    (cache, _) = planned(true, of("tcache overflow"), environment=held).allocators
     assert cache.environment == {"GLIBC_TUNABLES": "glibc.malloc.arena_max=2:glibc.malloc.tcache_count=1000"}
     v8 = msgspec.structs.replace(
         of("garbage collection"),

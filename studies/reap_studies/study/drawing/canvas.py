@@ -69,9 +69,7 @@ def as_svg(axes: Axes) -> str:
     written = io.StringIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # the reader's font has it, or a box
-        _figure(axes).savefig(
-            written, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
-        )
+        _figure(axes).savefig(written, format="svg", transparent=True, metadata=_UNSIGNED)
     text = written.getvalue()
     text = text[text.index("<svg ") :].replace(INK, "currentColor")
     text = re.sub(r' id="[\w.]+_\d+"', "", text)  # of groups: every figure of a page would have the same
