@@ -86,8 +86,8 @@ def _other(text: str, command: Sequence[str]) -> _Other:
 def _names(taken: list[str], command: list[str], others: Iterable[_Other]) -> list[str]:
     """A name for each command that nothing else has.
 
-    That of its file, with its variables and folder; of the same file the words that CMD does not have,
-    where these are short; else with a number behind it.
+    That of its file, with its variables and folder; of the same file the wrapper and words that CMD does not
+    have, where these are short; else with a number behind it.
     """
     names: list[str] = []
     for other in others:
@@ -104,8 +104,12 @@ def _names(taken: list[str], command: list[str], others: Iterable[_Other]) -> li
 
 
 def _differing(command: list[str], other: list[str]) -> str:
-    """The words of another command that the program's does not have; empty where they are no short name."""
+    """The wrapper and words that only another command has; empty where they are no short name."""
     name = " ".join(word for word in other[1:] if word not in command)
+    wrapper = ""
+    if other[0] not in command and wrappers.inner(other) != other:
+        wrapper = Path(other[0]).name
+        name = f"{wrapper} {name}".strip()
     if len(name) > _LONGEST_NAME or not name.isprintable():
-        return ""
+        return wrapper
     return name if any(letter.isalpha() for letter in name) else f"{wrappers.name(other)} {name}".strip()

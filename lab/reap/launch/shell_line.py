@@ -23,6 +23,9 @@ WORDS_OF_A_SHELL = frozenset(
         "declare",
         "do",
         "done",
+        "elif",
+        "else",
+        "esac",
         "eval",
         "exec",
     }
@@ -30,6 +33,7 @@ WORDS_OF_A_SHELL = frozenset(
         "exit",
         "export",
         "fg",
+        "fi",
         "for",
         "function",
         "hash",
@@ -55,7 +59,7 @@ WORDS_OF_A_SHELL = frozenset(
         "type",
         "ulimit",
     }
-    | {"umask", "unalias", "unset", "until", "wait", "while", "[[", "{", "(", "!"}
+    | {"umask", "unalias", "unset", "until", "wait", "while", "[[", "{", "}", "(", "!"}
 )
 """Builtins and reserved words without a program of that name."""
 _SYNTAX = re.compile(r"[\s|&;<>()$`*?{}~#'\"\\]")

@@ -134,15 +134,31 @@ def test_what_cannot_be_is_refused(words: list[str], message: str, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+def names(own: list[str], *others: list[str]) -> list[str]:
+    return against._names(
+        ["server", "glibc", "default"],
+        own,
+        [against._Other(command=each, environment={}, directory="") for each in others],
+    )
+
+
+def test_a_command_behind_a_wrapper_is_named_by_it() -> None:
+    def named(*before: str) -> list[str]:
+        return names(["./server", "1"], [*before, "./server", "1"])
+
+    assert named("sudo") == ["sudo"]
+    assert named("/usr/bin/setsid") == ["setsid"]
+    assert named("taskset", "-c", "0") == ["taskset -c 0"]
+    assert named("nice", "-n", "5") == ["nice -n 5"]
+    assert named("taskset", "-c", "0,2,4,6,8,10,12,14,16") == ["taskset"], "too long for a table"
+    assert names(["nice", "-n", "5", "./server"], ["nice", "-n", "9", "./server"]) == ["server 9"]
+
+
 def test_a_command_of_the_same_file_is_named_by_the_words_that_differ() -> None:
     own = ["./server", "per-request", "1", "40"]
 
     def named(*others: list[str]) -> list[str]:
-        return against._names(
-            ["server", "glibc", "default"],
-            own,
-            [against._Other(command=each, environment={}, directory="") for each in others],
-        )
+        return names(own, *others)
 
     assert named(["./server", "arena", "1", "40"], ["./server", "less-arena", "1", "40"]) == [
         "arena",
