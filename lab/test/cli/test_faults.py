@@ -38,9 +38,11 @@ NO_PLACE = ("disk full", "read-only", "full TMPDIR")
 def other() -> Iterator[int]:
     """A process of another user that sleeps."""
     with subprocess.Popen(["sleep", "600"], user=NOBODY, group=NOBODY, extra_groups=[]) as process:
-        time.sleep(0.1)
-        yield process.pid
-        process.kill()
+        try:
+            time.sleep(0.1)
+            yield process.pid
+        finally:
+            process.kill()
 
 
 def done(fault: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -80,8 +82,10 @@ def test_a_process_is_watched_without_each_capability(tmp_path: Path, capability
     drop = f'set -- setpriv --bounding-set=-{capability} "$@";'
     with subprocess.Popen([sys.executable, "-c", "while True: bytearray(1000)"]) as process:
         words = ["record", "-o", "here/a.reap", "--pid", str(process.pid), "--seconds", "1"]
-        ended = done(drop, tmp_path, *words)
-        process.kill()
+        try:
+            ended = done(drop, tmp_path, *words)
+        finally:
+            process.kill()
     assert ended.returncode == 0 or "CAP_" in ended.stderr, ended.stderr
     assert (tmp_path / "here/a.reap").is_file() == (ended.returncode == 0)
 

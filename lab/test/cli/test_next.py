@@ -30,9 +30,11 @@ def titled():
     """A process that shows a title, padded with zeros, where its words were."""
     path = compiled("title", ["gcc", "-x", "c", "-w", "-", "-o", OUT], text=TITLE)
     with subprocess.Popen([path, "x" * 40], stdout=subprocess.PIPE, text=True) as process:
-        process.stdout.readline()
-        yield process
-        process.kill()
+        try:
+            process.stdout.readline()
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("verb", ["rss", "wall"])

@@ -147,11 +147,13 @@ later = shell("test -e {tmp_path}/a || exec touch {tmp_path}/a; {mark}")
 together.run([shell("sleep 100"), later], 0, [False, True])
 """
     with subprocess.Popen([sys.executable, "-c", script]) as process:
-        until = time.monotonic() + 20
-        while not _runs(mark) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert _runs(mark)
-        process.kill()
+        try:
+            until = time.monotonic() + 20
+            while not _runs(mark) and time.monotonic() < until:
+                time.sleep(0.05)
+            assert _runs(mark)
+        finally:
+            process.kill()
     assert ends(mark)
 
 

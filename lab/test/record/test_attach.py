@@ -292,8 +292,10 @@ def test_what_it_says_and_shows(tmp_path):
 
 def test_a_process_that_calls_nothing(tmp_path):
     with subprocess.Popen(["sleep", "60"]) as held:
-        done = reap("record", "--pid", str(held.pid), "--seconds", "0.3", cwd=tmp_path)
-        held.terminate()
+        try:
+            done = reap("record", "--pid", str(held.pid), "--seconds", "0.3", cwd=tmp_path)
+        finally:
+            held.kill()
     assert done.returncode == 0, done.stderr
     assert "no call met a probe; the probes cost 0 % of its CPU time" in done.stderr
 

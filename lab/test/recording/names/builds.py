@@ -35,6 +35,12 @@ def build(file: Path, *flags: str, source: str = PROGRAM) -> str:
     return str(file)
 
 
+def address_of(file: str, function: str) -> int:
+    """Where a file has a function."""
+    lines = subprocess.check_output(["nm", file], text=True).splitlines()
+    return int(next(line.split()[0] for line in lines if line.endswith(f" {function}")), 16)
+
+
 def functions(recording: native.Recording, module: str = "prog") -> set[str]:
     """The names that a module's functions have in stacks; MODULE+0x where one has none."""
     return {

@@ -1,6 +1,11 @@
-"""Kernels that refuse a system call."""
+"""Kernels that refuse a system call, and machines that do."""
 
+import subprocess
+
+import pytest
 from programs import compile_c
+
+from reap import native
 
 SOURCE = r"""
     #include <errno.h>
@@ -22,6 +27,21 @@ SOURCE = r"""
         execv(words[1], words + 1);
         return 2;
     }"""
+
+
+def needs_confinement(*, unprivileged: bool = True, filtered: bool = True) -> None:
+    """Skips the test where a parser of this process cannot be confined so."""
+    has_user, has_filter = native.confinement()
+    if unprivileged and not has_user:
+        pytest.skip("a parser cannot become nobody here")
+    if filtered and not has_filter:
+        pytest.skip("no seccomp here")
+
+
+def needs_to_run(*before: str) -> None:
+    """Skips the test where these words cannot start a program."""
+    if subprocess.run([*before, "/bin/true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip(f"{before[0]} is refused here")
 
 
 def no_seccomp() -> str:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab.test.recording.names.builds import build
-from lab.test.recording.names.refused import no_seccomp
+from lab.test.recording.names.builds import address_of, build
+from lab.test.recording.names.refused import needs_confinement, needs_to_run, no_seccomp
 from programs import NOBODY, as_nobody
 
 from reap import native
@@ -37,11 +37,6 @@ def public() -> Iterator[Path]:
         yield Path(folder)
 
 
-def address_of(file: str, function: str) -> int:
-    lines = subprocess.check_output(["nm", file], text=True).splitlines()
-    return int(next(line.split()[0] for line in lines if line.endswith(f" {function}")), 16)
-
-
 def asked(folder: Path, *before: str) -> str:
     file = build(folder / "prog")
     words = [sys.executable, "-c", ASK, file, str(address_of(file, "read_body"))]
@@ -49,25 +44,33 @@ def asked(folder: Path, *before: str) -> str:
 
 
 def test_without_seccomp_it_is_nobody(tmp_path):
+    needs_confinement()
     assert asked(tmp_path, no_seccomp()) == "True False ['read_body']"
 
 
 def test_without_capabilities_root_stays_root_under_seccomp(tmp_path):
     """As in a container that drops CAP_SETUID."""
-    found = asked(tmp_path, "setpriv", "--bounding-set=-all", "--inh-caps=-all")
-    assert found == "False True ['read_body']"
+    needs_confinement(unprivileged=False)
+    without = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+    needs_to_run(*without)
+    assert asked(tmp_path, *without) == "False True ['read_body']"
 
 
 def test_a_user_namespace_without_nobody_is_no_hindrance(tmp_path):
-    assert asked(tmp_path, "unshare", "--user", "--map-root-user") == "False True ['read_body']"
+    needs_confinement(unprivileged=False)
+    inside = ("unshare", "--user", "--map-root-user")
+    needs_to_run(*inside)
+    assert asked(tmp_path, *inside) == "False True ['read_body']"
 
 
 def test_nobody_stays_nobody(public):
+    needs_confinement()
     ids = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     assert asked(public, "setpriv", *ids) == "True True ['read_body']"
 
 
 def test_a_user_who_may_start_no_process_hears_why(public):
+    needs_confinement(filtered=False)
     file = build(public / "prog")
     Path(file).chmod(0o775)
     address = address_of(file, "read_body")
