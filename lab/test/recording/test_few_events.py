@@ -193,18 +193,29 @@ def test_live_bytes_over_time_are_not_above_the_most_that_were_in_use(tmp_path):
         assert max(point.bytes for point in said.live) <= said.totals.max_bytes.value
 
 
-# DEPTH calls, each of which allocates.
+# DEPTH calls, each of which allocates, on a stack that has room for them whatever the system's is.
 RECURSION = r"""
+    #include <pthread.h>
     #include <stdlib.h>
     __attribute__((noinline)) static void *deeper(int left) {
         void *volatile block = malloc(24);
         return left > 0 && deeper(left - 1) == NULL ? NULL : block;
     }
-    int main(int words, char **word) { return deeper(atoi(word[1])) == NULL || words == 0; }"""
+    static void *begin(void *depth) { return deeper(atoi(depth)); }
+    int main(int words, char **word) {
+        pthread_attr_t roomy;
+        pthread_t thread;
+        void *block = NULL;
+        pthread_attr_init(&roomy);
+        pthread_attr_setstacksize(&roomy, 64 << 20);
+        if (words < 2 || pthread_create(&thread, &roomy, begin, word[1])) return 2;
+        pthread_join(thread, &block);
+        return block == NULL;
+    }"""
 
 
 def test_deep_recursion_ends_exactness_by_what_its_stacks_cost(tmp_path):
     """Found by a stranger: 0.1 s took 27, as an event's cost was that of a stack of usual depth."""
-    program = compile_c("few_events_recursion", RECURSION, ["-O1"])
+    program = compile_c("few_events_recursion", RECURSION, ["-O1", "-pthread"])
     assert triage(tmp_path, program, "60").totals.max_bytes.exact
     assert not triage(tmp_path, program, "60000").totals.max_bytes.exact
