@@ -22,7 +22,7 @@ constexpr bool is_same_method() {
 template <class Object, class Result, class... Arguments>
 Result result_of(Result (Object::*)(Arguments...));
 
-// Of the methods that an object in a sandbox answers by.
+// Methods that an object in a sandbox answers by.
 template <class Object, auto... kMethods>
 class Calls {
   public:

@@ -32,10 +32,9 @@ namespace {
 
 constexpr unsigned kNobody = 65534;
 constexpr rlim_t kMostCpuSeconds = 600;
-constexpr rlim_t kMostFiles = 4096; // a program of split DWARF has a file for each unit
 constexpr uint64_t kMostMemory = UINT64_C(64) << 30;
 
-// Of each, whatever its arguments are: no file, process or socket is had by them that it does not have.
+// Calls allowed with any argument: none reaches a file, process or socket that the process does not hold.
 constexpr long kAllowed[] = {
     SYS_read,    SYS_pread64,      SYS_readv,          SYS_write,        SYS_close,       SYS_fstat,
     SYS_lseek,   SYS_mmap,         SYS_mprotect,       SYS_munmap,       SYS_mremap,      SYS_madvise,
@@ -44,8 +43,8 @@ constexpr long kAllowed[] = {
     SYS_gettid,  SYS_sysinfo,      SYS_exit,           SYS_exit_group,   SYS_sched_yield, SYS_restart_syscall,
 };
 
-// Of what libraries do with names of files.
-constexpr long kStopped[] = {SYS_open, SYS_openat, SYS_readlink, SYS_lstat};
+// Calls that libraries make with names of files, answered by `call_instead`.
+constexpr long kStopped[] = {SYS_open, SYS_openat, SYS_readlink, SYS_lstat, SYS_newfstatat};
 
 void reset_signals() {
     sigset_t none;
@@ -54,14 +53,16 @@ void reset_signals() {
     for (int signal = 1; signal <= SIGRTMAX; ++signal) ::signal(signal, SIG_DFL);
 }
 
-void leave_descriptors(int socket) {
-    socket = ::fcntl(socket, F_DUPFD, kConfinedSocket + 1);
+// Takes no descriptor beside the socket's before it has closed others: the table may be full.
+bool leave_descriptors(int socket) {
+    if (::dup2(socket, kConfinedSocket) < 0) return false;
+    ::closefrom(kConfinedSocket + 1);
     const int nothing = ::open("/dev/null", O_RDWR);
     for (int standard = 0; standard <= STDERR_FILENO; ++standard) {
         if (nothing < 0 || ::dup2(nothing, standard) < 0) ::close(standard);
     }
-    ::dup2(socket, kConfinedSocket);
-    ::closefrom(kConfinedSocket + 1);
+    if (nothing > kConfinedSocket) ::close(nothing);
+    return true;
 }
 
 // Rings of the kernel, recordings: a mapping stays over the end of its descriptor.
@@ -175,6 +176,12 @@ long lstat_instead(const char *path, struct stat *out) {
     return 0;
 }
 
+// As glibc from 2.33 on asks about a descriptor.
+long fstatat_instead(Argument descriptor, const char *path, Argument out, Argument flags) {
+    if ((flags & AT_EMPTY_PATH) == 0 || (path != nullptr && *path != '\0')) return -EACCES;
+    return ::syscall(SYS_fstat, descriptor, out) == 0 ? 0 : -errno;
+}
+
 long call_instead(int call, const greg_t *arguments) {
     const Argument first = arguments[REG_RDI];
     const Argument second = arguments[REG_RSI];
@@ -189,6 +196,8 @@ long call_instead(int call, const greg_t *arguments) {
                                 static_cast<size_t>(third));
     case SYS_lstat:
         return lstat_instead(pointer_of<const char>(first), pointer_of<struct stat>(second));
+    case SYS_newfstatat:
+        return fstatat_instead(first, pointer_of<const char>(second), third, arguments[REG_R10]);
     default:
         return -EPERM;
     }
@@ -215,7 +224,10 @@ bool filter_calls() {
     const auto unless = [](uint64_t value, uint8_t steps) {
         return sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(value), 0, steps);
     };
-    std::vector<sock_filter> filter = {load(architecture), unless(AUDIT_ARCH_X86_64, 1), load(call)};
+    // Calls of i386 have other numbers. Those of x32 are in no list.
+    std::vector<sock_filter> filter = {load(architecture),
+                                       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+                                       give(SECCOMP_RET_KILL_PROCESS), load(call)};
     const auto decide = [&](const auto &calls, uint32_t action) {
         for (const long each : calls) {
             filter.push_back(unless(static_cast<uint64_t>(each), 1));
@@ -224,11 +236,9 @@ bool filter_calls() {
     };
     decide(kStopped, SECCOMP_RET_TRAP);
     decide(kAllowed, SECCOMP_RET_ALLOW);
-    // fstat() of newer glibc; and a process's own limits, which it cannot raise.
-    filter.insert(filter.end(),
-                  {unless(SYS_newfstatat, 3), load(offset_of_argument(3)), unless(AT_EMPTY_PATH, 1),
-                   give(SECCOMP_RET_ALLOW), load(call), unless(SYS_prlimit64, 3), load(offset_of_argument(0)),
-                   unless(0, 1), give(SECCOMP_RET_ALLOW), give(SECCOMP_RET_ERRNO | EPERM)});
+    // A process's own limits, for `allow_memory`; it may raise them as far as `limit_all` has left.
+    filter.insert(filter.end(), {unless(SYS_prlimit64, 3), load(offset_of_argument(0)), unless(0, 1),
+                                 give(SECCOMP_RET_ALLOW), give(SECCOMP_RET_ERRNO | EPERM)});
     const sock_fprog program{static_cast<uint16_t>(filter.size()), filter.data()};
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
@@ -239,7 +249,7 @@ Confinement confine(int socket, uint64_t memory, Elsewhere elsewhere) {
     ::setsid();
     ::prctl(PR_SET_NAME, "reap-sandbox");
     reset_signals();
-    leave_descriptors(socket);
+    if (!leave_descriptors(socket)) ::_exit(kNoSocket);
     leave_shared_memory();
     end_first();
     limit_all(memory);

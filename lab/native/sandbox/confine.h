@@ -25,6 +25,8 @@ struct Elsewhere {
 Confinement confine(int socket, uint64_t memory, Elsewhere elsewhere);
 
 constexpr int kConfinedSocket = 3;
+constexpr int kMostFiles = 4096; // a program of split DWARF has a file for each unit
+constexpr int kNoSocket = 5;     // what it exits with where it has no place for its socket
 
 // Lets a confined process take so many more bytes of memory.
 void allow_memory(uint64_t more);

@@ -4,8 +4,8 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <map>
 #include <new>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,13 +17,13 @@
 namespace reap::native {
 namespace {
 
-enum : int { kNoMemory = 3, kThrown };
+enum : int { kNoMemory = 3, kThrown }; // beside kNoSocket
 
 constexpr uint32_t kLongestAnswer = UINT32_C(128) << 20; // values made of it take up to ten times as much
 constexpr uint64_t kMemoryOfFile = 4; // times what it has on the disk: sections may be compressed
 
 bool is_child = false;
-std::map<int, std::string> paths; // in the child: by descriptor, what `open_for_reader` opened
+char (*paths)[PATH_MAX] = nullptr; // in the child: by descriptor, what it was opened by
 thread_local const Sandbox::Open *opens_here = nullptr;
 
 // In the child.
@@ -38,13 +38,14 @@ int open_outside(const char *path) {
     struct stat found{};
     if (opened >= 0 && ::fstat(opened, &found) == 0)
         allow_memory(static_cast<uint64_t>(found.st_blocks) * 512 * kMemoryOfFile);
-    if (opened < 0) errno = static_cast<int>(head.length);
+    if (opened >= 0 && opened < kMostFiles && length < PATH_MAX) std::memcpy(paths[opened], path, length + 1);
+    // What was opened has come without a descriptor where this process has too many.
+    if (opened < 0) errno = head.length != 0 ? static_cast<int>(head.length) : EMFILE;
     return opened;
 }
 
 const char *path_of(int descriptor) {
-    const auto found = paths.find(descriptor);
-    return found != paths.end() ? found->second.c_str() : nullptr;
+    return descriptor < kMostFiles && *paths[descriptor] != '\0' ? paths[descriptor] : nullptr;
 }
 
 void answer(std::string_view bytes) {
@@ -56,6 +57,10 @@ void answer(std::string_view bytes) {
 [[noreturn]] void serve_requests(const std::function<Sandbox::Serve()> &begin, int socket, uint64_t memory) {
     try {
         is_child = true;
+        paths =
+            static_cast<char(*)[PATH_MAX]>(::mmap(nullptr, sizeof *paths * kMostFiles, PROT_READ | PROT_WRITE,
+                                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        if (paths == MAP_FAILED) ::_exit(kNoMemory);
         const Confinement confinement = confine(socket, memory, {open_outside, path_of});
         answer({reinterpret_cast<const char *>(&confinement), sizeof confinement});
         const Sandbox::Serve serve = begin();
@@ -79,11 +84,7 @@ std::string seconds(std::chrono::milliseconds time) {
 } // namespace
 
 int open_for_reader(const std::string &path) {
-    if (is_child) {
-        const int opened = open_outside(path.c_str());
-        if (opened >= 0) paths.insert_or_assign(opened, path);
-        return opened;
-    }
+    if (is_child) return open_outside(path.c_str());
     return opens_here != nullptr ? (*opens_here)(path) : open_regular(path);
 }
 
@@ -95,8 +96,10 @@ Sandbox::~Sandbox() { stop(); }
 void Sandbox::stop() noexcept {
     if (process_ == 0) return;
     ::close(socket_);
-    ::kill(process_, SIGKILL); // what it still does is for nothing
-    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    if (owner_ == ::getpid()) {
+        ::kill(process_, SIGKILL); // what it still does is for nothing
+        while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+        }
     }
     process_ = 0;
 }
@@ -115,6 +118,7 @@ void Sandbox::start() {
     }
     socket_ = ends[0];
     process_ = child;
+    owner_ = ::getpid();
     const std::string told = wait_for_answer(std::chrono::steady_clock::now() + limits_.time);
     if (told.size() == sizeof confinement_) std::memcpy(&confinement_, told.data(), sizeof confinement_);
 }
@@ -132,6 +136,8 @@ void Sandbox::fail(Passed passed) {
         throw SandboxFailure("it took the reader longer than " + seconds(limits_.time));
     if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kNoMemory)
         throw SandboxFailure("it took the reader more memory than it may have");
+    if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kNoSocket)
+        throw NoSandbox(std::string("no process could be started to read it: ") + std::strerror(EMFILE));
     if (ended > 0 && WIFSIGNALED(status))
         throw SandboxFailure("it made the reader fail by signal " + std::to_string(WTERMSIG(status)));
     throw SandboxFailure("it made the reader fail");
@@ -151,9 +157,9 @@ std::string Sandbox::wait_for_answer(Deadline deadline) {
     while (true) {
         MessageHead head{};
         Passed passed = receive_head(socket_, head, nullptr, deadline);
-        if (std::chrono::steady_clock::now() > deadline) passed = Passed::Late;
         if (passed == Passed::Whole && head.kind == MessageKind::Open) {
-            passed = open_for_child(head.length, deadline);
+            const bool late = std::chrono::steady_clock::now() > deadline; // it may ask again and again
+            passed = late ? Passed::Late : open_for_child(head.length, deadline);
             if (passed == Passed::Whole) continue;
         }
         std::string bytes;
@@ -179,6 +185,7 @@ std::string Sandbox::answer_here(std::string_view request) {
 
 std::string Sandbox::call(std::string_view request) {
     if (is_watched() || is_child) return answer_here(request);
+    if (process_ != 0 && owner_ != ::getpid()) stop(); // it answers the process that this one is a copy of
     if (process_ != 0 && ::waitpid(process_, nullptr, WNOHANG) != 0) { // it ended since the last answer
         ::close(socket_);
         process_ = 0;

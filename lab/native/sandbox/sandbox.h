@@ -41,7 +41,10 @@ class Sandbox {
     using Open = std::function<int(const std::string &path)>;
 
     struct Limits {
-        uint64_t memory = UINT64_C(1) << 30;    // and four times as much as the files take that it asks for
+        // And four times as much as the files take that it asks for: it raises that limit by itself, so that
+        // one taken over may raise it to 64 GiB. Root's processes are nobody's, whose limits root cannot
+        // raise in most containers, without CAP_SYS_RESOURCE.
+        uint64_t memory = UINT64_C(1) << 30;
         std::chrono::milliseconds time{60'000}; // of a request
     };
 
@@ -75,6 +78,7 @@ class Sandbox {
     Serve here_; // where this process answers
     int socket_ = -1;
     pid_t process_ = 0;
+    pid_t owner_ = 0; // whose child it is: a copy of that process has this object, too
     Confinement confinement_;
 };
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -12,18 +14,22 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <poll.h>
 #include <sstream>
 #include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
 #include "files/regular.h"
 #include "sandbox/message.h"
+#include "scratch_file.h"
 #include "symbols/symbols.h"
 
 namespace {
@@ -65,8 +71,33 @@ size_t descriptors_here() {
     return static_cast<size_t>(std::distance(begin(all), end(all)));
 }
 
+const pid_t tester = ::getpid();
 volatile int *shared_number = nullptr;
 volatile const int *never = nullptr;
+
+// The number is prlimit64's here, which is allowed with 0, and renameat's there.
+std::string call_of_i386() {
+    long result = 302;
+    asm volatile("int $0x80" : "+a"(result) : "b"(0L), "c"(0L), "d"(0L), "S"(0L) : "memory");
+    return "returned";
+}
+
+// The path by which it has the second file, whose descriptor was another's.
+std::string path_after(const std::string &path) {
+    ::close(::open("/first", O_RDONLY));
+    const int opened = ::open(path.c_str(), O_RDONLY);
+    char found[PATH_MAX] = {};
+    const std::string name = "/proc/self/fd/" + std::to_string(opened);
+    const ssize_t length = ::readlink(name.c_str(), found, sizeof found);
+    return {found, length > 0 ? static_cast<size_t>(length) : 0};
+}
+
+std::string open_too_many(const std::string &path) {
+    int opened = 0;
+    int last = -1;
+    while (opened <= kMostFiles && (last = ::open(path.c_str(), O_RDONLY)) > 0) ++opened;
+    return last < 0 ? std::to_string(errno) : "opened " + std::to_string(last);
+}
 
 // What a reader might do that a hostile file has taken over.
 std::string misbehave(std::string_view how) {
@@ -85,7 +116,21 @@ std::string misbehave(std::string_view how) {
     if (how == "execute") return errno_of(::execl("/bin/true", "true", nullptr));
     if (how == "fork") return errno_of(::fork());
     if (how == "connect") return errno_of(::socket(AF_INET, SOCK_STREAM, 0));
-    if (how == "kill") return errno_of(::kill(::getppid(), SIGUSR1));
+    if (how == "kill") return errno_of(::kill(tester, SIGUSR1));
+    if (how == "i386") return call_of_i386();
+    if (how == "x32") return errno_of(::syscall(0x40000000 | SYS_getpid));
+    if (how == "status of a path") {
+        struct stat found{};
+        if (::fstatat(3, "", &found, AT_EMPTY_PATH) != 0 || !S_ISSOCK(found.st_mode))
+            return "no descriptor's";
+        return errno_of(::syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &found, AT_EMPTY_PATH));
+    }
+    if (how == "late") {
+        (void)::poll(nullptr, 0, 500);
+        return "hello";
+    }
+    if (how.starts_with("path of ")) return path_after(std::string(how.substr(8)));
+    if (how.starts_with("many of ")) return open_too_many(std::string(how.substr(8)));
     if (how == "list") return errno_of(::chdir("/"));
     if (how == "give") give_descriptors();
     if (how == "shared") *shared_number = 7;
@@ -126,11 +171,13 @@ class Sandboxes : public testing::Test {
         return "";
     }
 
+    reap::test::ScratchFile scratch_;
     std::vector<std::string> asked_;
     Sandbox sandbox_{[] { return misbehave; },
                      [this](const std::string &path) {
                          asked_.push_back(path);
-                         if (path == "/etc/os-release") return open_regular(path);
+                         if (path == scratch_.path() || path == "/first")
+                             return open_regular(scratch_.path());
                          errno = EACCES;
                          return -1;
                      },
@@ -179,6 +226,27 @@ TEST(Sandbox, OutlivesAStoppedChild) {
     ::kill(sandbox.process(), SIGSTOP);
     EXPECT_THROW((void)sandbox.call("say"), SandboxFailure);
     EXPECT_EQ(sandbox.call("say"), "hello");
+}
+
+TEST(Sandbox, TakesAnAnswerThatCameWhileItsProcessWasStopped) {
+    if (is_watched()) GTEST_SKIP() << "this process answers by itself";
+    const pid_t stopped = ::fork();
+    if (stopped == 0) {
+        Sandbox sandbox([] { return misbehave; }, [](const std::string &) { return -1; },
+                        {.time = std::chrono::seconds(2)});
+        try {
+            ::_exit(sandbox.call("late") == "hello" ? 0 : 1);
+        } catch (const SandboxFailure &) {
+            ::_exit(2);
+        }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ::kill(stopped, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    ::kill(stopped, SIGCONT);
+    int status = -1;
+    ASSERT_EQ(::waitpid(stopped, &status, 0), stopped);
+    EXPECT_EQ(status, 0);
 }
 
 TEST(Sandbox, BlamesNoFileWhereNoProcessCanBeStarted) {
@@ -239,9 +307,46 @@ TEST_F(Sandboxes, GiveNoDescriptors) {
 
 TEST_F(Sandboxes, HaveTheFilesThatAreOpenedForThem) {
     if (call("say"); !sandbox_.confinement().filtered) GTEST_SKIP() << "no seccomp here";
-    EXPECT_EQ(call("/etc/os-release"), first_line(open_regular("/etc/os-release")));
+    scratch_.write("a line\n", 7);
+    EXPECT_EQ(call(scratch_.path()), "a line");
     EXPECT_EQ(call("/etc/shadow"), "");
-    EXPECT_EQ(asked_, (std::vector<std::string>{"/etc/os-release", "/etc/shadow"}));
+    EXPECT_EQ(asked_, (std::vector<std::string>{scratch_.path(), "/etc/shadow"}));
+    EXPECT_EQ(call("path of " + scratch_.path()), scratch_.path());
+    EXPECT_EQ(call("many of " + scratch_.path()), std::to_string(EMFILE));
+    EXPECT_EQ(call("status of a path"), std::to_string(EACCES));
+}
+
+TEST_F(Sandboxes, MakeNoCallsOfOtherArchitectures) {
+    if (call("say"); !sandbox_.confinement().filtered) GTEST_SKIP() << "no seccomp here";
+    EXPECT_NE(failure_of("i386").find("by signal"), std::string::npos);
+    EXPECT_NE(call("x32"), "done");
+}
+
+TEST_F(Sandboxes, AnswerWhereTheTableOfDescriptorsIsFull) {
+    rlimit files{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+    const int next = ::open("/dev/null", O_RDONLY);
+    ::close(next);
+    const rlimit two_more{static_cast<rlim_t>(next) + 2, files.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &two_more), 0);
+    EXPECT_EQ(failure_of("say"), "answered: hello");
+    EXPECT_EQ(failure_of("descriptors"), "answered: 0 1 2 3 ");
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+}
+
+TEST_F(Sandboxes, OutliveACopyOfTheirProcess) {
+    EXPECT_EQ(call("say"), "hello");
+    const pid_t before = sandbox_.process();
+    const pid_t copy = ::fork();
+    if (copy == 0) {
+        const bool answers = failure_of("say") == "answered: hello" && sandbox_.process() != before;
+        ::_exit(answers ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(copy, &status, 0), copy);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(call("say"), "hello");
+    EXPECT_EQ(sandbox_.process(), before);
 }
 
 TEST(Message, GivesNoMoreThanItHas) {
