@@ -84,7 +84,7 @@ class ElfSandbox {
         };
     }
 
-    // So many files may end a reader; each may take as long as a request may.
+    // Maximum number of files that may end a reader, and of seconds that a request may take.
     static constexpr int kMostFailures = 3;
     static constexpr std::chrono::seconds kMostTime{10};
 

@@ -8,7 +8,6 @@
 #include "names/addresses.h"
 #include "names/appender.h"
 #include "outside/outside.h"
-#include "symbols/debug_files.h"
 
 namespace reap::native {
 namespace {
@@ -101,7 +100,6 @@ KeepOutcome keep_names_of(const std::string &path, const KeepOptions &options, V
     const Definitions definitions(trace);
     if (definitions.images().empty()) return outcome;
 
-    static_cast<void>(refused_debug_files()); // those of another recording
     Symbolizer symbols;
     ModuleFiles files(symbols, trace.began_unix_ns(), options.folders, options.held);
     ModuleNames names(definitions, symbols, files);
@@ -112,12 +110,15 @@ KeepOutcome keep_names_of(const std::string &path, const KeepOptions &options, V
     for (const ModuleAddresses &each : addresses_of(definitions)) {
         const Module &module = *each.module;
         outcome.addresses += each.addresses.size();
-        if (files.of(module).naming != Naming::Certain) continue;
+        const auto &[naming, opened] = files.of(module);
+        if (naming != Naming::Certain) continue;
         const KeptModule *const had = known.module(module.path, module.build_id);
         const auto is_kept = [had](uint64_t address) { return had != nullptr && had->contains(address); };
         std::vector<uint64_t> wanted = each.addresses;
         if (!options.again) std::erase_if(wanted, is_kept);
-        symbols.prepare(files.of(module).opened, wanted);
+        symbols.prepare(opened, wanted);
+        if (symbols.failed().contains(opened)) continue; // another reader may name what this one did not
+        add_refused(outcome, symbols.refused(opened));
         for (const uint64_t address : wanted) {
             const bool is_known = is_kept(address);
             const std::vector<SourceFrame> found = names.look_up(module, address);
@@ -132,7 +133,6 @@ KeepOutcome keep_names_of(const std::string &path, const KeepOptions &options, V
             add_samples(out, read_outside(trace, definitions, symbols, {options.recorder, {}, {}}).samples);
     if (added) out.publish();
     add_refused(outcome, files.refused());
-    add_refused(outcome, refused_debug_files());
     return outcome;
 }
 

@@ -21,6 +21,14 @@ uint64_t nanoseconds(const timespec &time) {
     return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
+// What it may be called in a folder of debug files: the debug file, then the file.
+std::vector<std::string> named_by_id(const std::string &folder, const std::string &build_id) {
+    const std::string id = hexadecimal(build_id);
+    if (id.size() <= 2) return {};
+    const std::string name = folder + "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2);
+    return {name + ".debug", name};
+}
+
 } // namespace
 
 HeldFiles held_in(const std::string &folder) {
@@ -82,6 +90,9 @@ ModuleFiles::Found ModuleFiles::find(const Module &module) {
         why = module.build_id.empty() && id.empty() ? Naming::Changed : Naming::OtherBuild;
     }
     if (!folders_.ask_servers || module.build_id.empty()) return {why, {}};
+    // Those of the system are not left to elfutils, which would parse them in this process.
+    for (const std::string &path : named_by_id("/usr/lib/debug", module.build_id))
+        if (is_regular(path) && take(module, path)) return {Naming::Certain, path};
     const std::string name = "build-id:" + hexadecimal(module.build_id);
     const NetworkAllowed asked;
     return symbols_.adopt_by_build_id(name, module.build_id) ? Found{Naming::Certain, name} : Found{why, {}};
@@ -98,14 +109,9 @@ bool ModuleFiles::take_held(const Module &module, std::string &opened) {
 }
 
 bool ModuleFiles::take_debug(const Module &module, std::string &opened) {
-    const std::string id = hexadecimal(module.build_id);
     const std::string base = module.path.substr(module.path.rfind('/') + 1);
     for (const std::string &folder : folders_.debug) {
-        std::vector<std::string> candidates;
-        if (id.size() > 2) {
-            const std::string by_id = folder + "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2);
-            candidates = {by_id + ".debug", by_id};
-        }
+        std::vector<std::string> candidates = named_by_id(folder, module.build_id);
         for (const std::string &name : {module.path, base}) {
             std::string plain = folder;
             plain.append("/").append(name);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <gelf.h>
 #include <libelf.h>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <sys/stat.h>
@@ -116,11 +117,11 @@ std::string shared_id(Dwfl_Module *module) {
     return bytes(bits, length);
 }
 
-thread_local std::vector<std::string> refused;
+thread_local std::map<std::string, std::vector<std::string>> refused; // by the module that gives their name
 
 char no_shared_file; // its address stands for that in a module's own data
 
-int find(Dwfl_Module *module, void **own, const char * /*module_name*/, Dwarf_Addr /*base*/, const char *file,
+int find(Dwfl_Module *module, void **own, const char *module_name, Dwarf_Addr /*base*/, const char *file,
          const char *link, GElf_Word crc, char **found) {
     const int by_id = dwfl_build_id_find_debuginfo(module, nullptr, nullptr, 0, nullptr, nullptr, 0, found);
     if (by_id >= 0 || file == nullptr) return by_id;
@@ -137,7 +138,7 @@ int find(Dwfl_Module *module, void **own, const char * /*module_name*/, Dwarf_Ad
             *found = ::strdup(name.c_str());
             return opened;
         }
-        if (is_other) refused.push_back(name);
+        if (is_other) refused[module_name].push_back(name);
         ::close(opened);
     }
     if (shared) *own = &no_shared_file;
@@ -154,7 +155,9 @@ const Dwfl_Callbacks kFindDebugFiles = {
     .debuginfo_path = &debug_path,
 };
 
-std::vector<std::string> refused_debug_files() { return std::exchange(refused, {}); }
+std::vector<std::string> refused_debug_files(const std::string &module) {
+    return std::exchange(refused[module], {});
+}
 
 void load_debug_file(Dwfl_Module *module) {
     Dwarf_Addr bias = 0;

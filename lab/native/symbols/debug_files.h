@@ -17,16 +17,16 @@ void search_debug_files(const std::vector<std::string> &folders);
 // and servers for a .gnu_debugaltlink, are not searched, unlike by dwfl_standard_find_debuginfo.
 extern const Dwfl_Callbacks kFindDebugFiles;
 
-// Debug files that this thread has found under the name that a program gives, and not taken, as they are of
+// Debug files that this thread has found under the name that a module gives, and not taken, as they are of
 // another build. It forgets them.
-std::vector<std::string> refused_debug_files();
+std::vector<std::string> refused_debug_files(const std::string &module);
 
 // Loads a module's debug information. To be called before any of it is read: libdw opens a .gnu_debugaltlink
 // that was not found by itself, whatever it is.
 void load_debug_file(Dwfl_Module *module);
 
-// Opens the debug file, or the file, of this build id, that elfutils finds where it looks for debug files, or
-// on servers where a NetworkAllowed lives. `name` is how it would call it. Returns -1 where it finds none.
+// Opens the debug file, or the file, of this build id, that servers have where a NetworkAllowed lives: in
+// this process elfutils, which calls it `name`, asks for it, and parses it. Returns -1 where it finds none.
 int open_by_build_id(const std::string &name, const std::string &build_id);
 
 // From now on elfutils asks no server, but where a NetworkAllowed lives.

@@ -34,6 +34,8 @@ std::string SymbolReader::build_id(const std::string &path) {
                       : std::string();
 }
 
+std::vector<std::string> SymbolReader::refused(const std::string &path) { return refused_debug_files(path); }
+
 bool SymbolReader::opens(const std::string &path) { return files_->module(path) != nullptr; }
 
 std::vector<Segment> SymbolReader::segments(const std::string &path) { return files_->segments(path); }

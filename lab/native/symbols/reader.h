@@ -37,6 +37,7 @@ class SymbolReader {
     std::vector<OwnNames> own_names(const std::string &path);
     std::map<std::string, uint64_t> objects(const std::string &path, const std::vector<std::string> &names);
     std::string function(const std::string &path, uint64_t address);
+    std::vector<std::string> refused(const std::string &path);
     std::vector<AddressRange> functions(const std::string &path, const std::vector<std::string> &names);
 
   private:

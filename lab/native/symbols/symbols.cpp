@@ -18,14 +18,14 @@ namespace {
 
 constexpr size_t kAtOnce = 1024; // addresses in a request
 
-// So many files may end a reader; each may take as long as a request may.
-constexpr size_t kMostFailures = 3;
+// Maximum number of files that may end a reader: each may take as long as a request may.
+constexpr int kMostFailures = 3;
 
 using SymbolCalls =
     Calls<SymbolReader, &SymbolReader::resolve, &SymbolReader::producer, &SymbolReader::build_id,
-          &SymbolReader::opens, &SymbolReader::malloc_ranges, &SymbolReader::segments, &SymbolReader::imports,
-          &SymbolReader::named, &SymbolReader::own_names, &SymbolReader::objects, &SymbolReader::function,
-          &SymbolReader::functions>;
+          &SymbolReader::opens, &SymbolReader::refused, &SymbolReader::malloc_ranges, &SymbolReader::segments,
+          &SymbolReader::imports, &SymbolReader::named, &SymbolReader::own_names, &SymbolReader::objects,
+          &SymbolReader::function, &SymbolReader::functions>;
 
 Sandbox::Serve begin_reader() {
     return [reader = std::make_shared<SymbolReader>()](std::string_view request) {
@@ -64,7 +64,7 @@ template <auto kMethod, class... Arguments>
 auto Symbolizer::ask(const std::string &path, const Arguments &...arguments) {
     using Result = decltype(result_of(kMethod));
     if (failed_.contains(path)) return Result{};
-    if (failed_.size() >= kMostFailures) {
+    if (failures_ == kMostFailures) {
         failed_.emplace(path, "other files made the reader fail");
         return Result{};
     }
@@ -72,9 +72,10 @@ auto Symbolizer::ask(const std::string &path, const Arguments &...arguments) {
     try {
         const std::string answer = sandbox_.call(SymbolCalls::request<kMethod>(path, arguments...));
         return SymbolCalls::result<kMethod>(answer);
-    } catch (const SandboxFailure &failure) {
-        failed_.emplace(path, failure.what());
-    } catch (const BadMessage &failure) {
+    } catch (const NoSandbox &none) {
+        failed_.emplace(path, none.what());
+    } catch (const std::runtime_error &failure) { // of the sandbox, or of its answer
+        ++failures_;
         failed_.emplace(path, failure.what());
     }
     return Result{};
@@ -110,6 +111,10 @@ std::string Symbolizer::producer(const std::string &path, uint64_t address) {
 }
 
 std::string Symbolizer::build_id(const std::string &path) { return ask<&SymbolReader::build_id>(path); }
+
+std::vector<std::string> Symbolizer::refused(const std::string &path) {
+    return ask<&SymbolReader::refused>(path);
+}
 
 bool Symbolizer::opens(const std::string &path) { return ask<&SymbolReader::opens>(path); }
 

@@ -87,7 +87,7 @@ class Symbolizer {
     static void search(const std::vector<std::string> &folders);
 
     // Lets `name` stand, from now on, for the debug file, or the file, with this build id, which elfutils
-    // looks for where it looks for debug files. False where it finds none.
+    // asks servers for. False where it finds none.
     bool adopt_by_build_id(const std::string &name, const std::string &build_id);
 
     // Range of the general allocator's own code in a libc: from its first helper to its last function.
@@ -128,7 +128,12 @@ class Symbolizer {
     // so.
     std::vector<AddressRange> functions(const std::string &path, const std::vector<std::string> &names);
 
-    // Files that their reader did not survive, and why, as the end of a sentence about each.
+    // Debug files that were found under the names that the file gives, and not taken, as they are of another
+    // build; each once.
+    std::vector<std::string> refused(const std::string &path);
+
+    // Files that could not be read, as their reader did not survive it or none could be started, and why: as
+    // the end of a sentence about each.
     [[nodiscard]] const std::map<std::string, std::string> &failed() const noexcept { return failed_; }
 
   private:
@@ -141,6 +146,7 @@ class Symbolizer {
     Sandbox sandbox_;
     std::string asked_; // the file that is asked about
     std::map<std::string, std::string> failed_;
+    int failures_ = 0; // of readers: where none could be started no file is to blame
     std::map<std::string, Descriptor> adopted_;
     std::map<std::string, std::vector<Segment>> segments_;
     std::map<std::string, std::map<uint64_t, std::string>> imports_;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -110,6 +111,19 @@ TEST(Symbolizer, HasNoNamesOfWhatIsNoElfFile) {
         EXPECT_TRUE(symbols.named(path, {mangled}).empty());
         EXPECT_TRUE(symbols.malloc_ranges(path).empty());
     }
+}
+
+TEST(Symbolizer, BlamesNoFileWhereNoReaderCanBeStarted) {
+    if (reap::native::is_watched()) GTEST_SKIP() << "this process reads by itself";
+    Symbolizer symbols;
+    rlimit files{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+    const rlimit none{0, files.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    for (const char *const path : {"/one", "/two", "/three", "/four"}) EXPECT_FALSE(symbols.opens(path));
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+    EXPECT_EQ(symbols.failed().size(), 4U);
+    EXPECT_TRUE(symbols.opens(own_file));
 }
 
 TEST(Symbolizer, GivesItsReaderNoCoreDump) {
