@@ -31,7 +31,8 @@ constexpr int kNoSocket = 5;     // what it exits with where it has no place for
 // Lets a confined process take so many more bytes of memory.
 void allow_memory(uint64_t more);
 
-// Whether a tool watches this process that a confined one would not let do its work: a sanitizer, Valgrind.
+// Whether a tool watches this process that a confined one would not let do its work: a sanitizer, Valgrind,
+// or what counts the lines that ran.
 bool is_watched() noexcept;
 
 } // namespace reap::native
