@@ -210,6 +210,7 @@ def test_the_program_ends_with_a_kit_that_is_killed(tmp_path, kit):
     words = [kit / "reap-record", "-o", "x.reap", "/bin/sleep", "61.4142"]
     with subprocess.Popen(words, cwd=tmp_path, env={"TMPDIR": str(tmp_path)}) as process:
         while not (tmp_path / "x.reap").exists() or not read.read(tmp_path / "x.reap").images():
+            assert process.poll() is None
             time.sleep(0.01)
         process.kill()
     assert ends("sleep 61.4142")
