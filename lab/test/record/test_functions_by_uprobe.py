@@ -108,9 +108,14 @@ def program(name, declared, sites, *libraries):
 
 
 def check_sizes(folder, path, sites):
-    done = reap("record", "--via", "uprobe", "-o", "v.reap", "--", path, cwd=folder)
-    seen = recorded(done, folder / "v.reap")
-    found = {site.function: site.bytes / site.objects for site in seen.sites if site.objects}
+    """Windows are samples, few of them of a short program: what one run misses another has."""
+    found = {}
+    for _ in range(4):
+        done = reap("record", "--via", "uprobe", "-o", "v.reap", "--force", "--", path, cwd=folder)
+        seen = recorded(done, folder / "v.reap")
+        found |= {site.function: site.bytes / site.objects for site in seen.sites if site.objects}
+        if found.keys() >= {f"take{size}" for size in sites}:
+            break
     assert {size: found.get(f"take{size}") for size in sites} == {size: pytest.approx(size) for size in sites}
 
 
