@@ -21,7 +21,7 @@ uint64_t nanoseconds(const timespec &time) {
     return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// What it may be called in a folder of debug files: the debug file, then the file.
+// Names that it may have in a folder of debug files: the debug file's, then the file's.
 std::vector<std::string> named_by_id(const std::string &folder, const std::string &build_id) {
     const std::string id = hexadecimal(build_id);
     if (id.size() <= 2) return {};
@@ -90,7 +90,7 @@ ModuleFiles::Found ModuleFiles::find(const Module &module) {
         why = module.build_id.empty() && id.empty() ? Naming::Changed : Naming::OtherBuild;
     }
     if (!folders_.ask_servers || module.build_id.empty()) return {why, {}};
-    // Those of the system are not left to elfutils, which would parse them in this process.
+    // Debug files of the system are not left to elfutils, which would parse them in this process.
     for (const std::string &path : named_by_id("/usr/lib/debug", module.build_id))
         if (is_regular(path) && take(module, path)) return {Naming::Certain, path};
     const std::string name = "build-id:" + hexadecimal(module.build_id);

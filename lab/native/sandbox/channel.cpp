@@ -29,7 +29,7 @@ Passed wait_for(int socket, short event, Deadline deadline) {
     }
 }
 
-// Room for one descriptor beside a message.
+// Space for one descriptor beside a message.
 union Control {
     cmsghdr head;
     char bytes[CMSG_SPACE(sizeof(int))];

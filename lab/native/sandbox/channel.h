@@ -20,7 +20,7 @@ struct MessageHead {
     uint32_t length; // of the bytes that follow; of `Opened` the error's number, and no bytes
 };
 
-// What became of a message.
+// Outcome of a message.
 enum class Passed : uint8_t { Whole, Ended, Late };
 
 using Deadline = std::chrono::steady_clock::time_point;

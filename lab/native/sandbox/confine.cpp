@@ -99,7 +99,7 @@ void limit(int resource, rlim_t soft, rlim_t hard) {
     ::setrlimit(static_cast<__rlimit_resource>(resource), &wanted);
 }
 
-// Where memory runs short the kernel is to end this process rather than another.
+// Has the kernel end this process rather than another where memory runs short.
 void end_first() {
     const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file < 0) return;
@@ -169,14 +169,14 @@ long readlink_instead(const char *path, char *out, size_t size) {
     return static_cast<long>(length);
 }
 
-// As glibc before 2.33 asks whether a name is a link.
+// Answers glibc before 2.33, which asks whether a name is a link.
 long lstat_instead(const char *path, struct stat *out) {
     *out = {};
     out->st_mode = path_behind(path) != nullptr ? S_IFLNK : S_IFDIR;
     return 0;
 }
 
-// As glibc from 2.33 on asks about a descriptor.
+// Answers glibc from 2.33 on, which asks about a descriptor.
 long fstatat_instead(Argument descriptor, const char *path, Argument out, Argument flags) {
     if ((flags & AT_EMPTY_PATH) == 0 || (path != nullptr && *path != '\0')) return -EACCES;
     return ::syscall(SYS_fstat, descriptor, out) == 0 ? 0 : -errno;

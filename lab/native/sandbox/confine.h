@@ -1,4 +1,4 @@
-// What a process gives up, for good, before it parses what may be hostile.
+// Rights that a process gives up, for good, before it parses what may be hostile.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,13 @@
 
 namespace reap::native {
 
-// What it could give up. Not all kernels and containers let it.
+// Rights that it gave up. Not all kernels and containers let it.
 struct Confinement {
     bool unprivileged = false; // it is neither root nor has a capability
     bool filtered = false;     // it is left the system calls of `confine.cpp` alone
 };
 
-// What is done elsewhere for a confined process. Each calls no malloc and throws nothing.
+// Calls made elsewhere for a confined process. Each calls no malloc and throws nothing.
 struct Elsewhere {
     int (*open)(const char *path);          // returns -1 with errno
     const char *(*path_of)(int descriptor); // the path that it was opened by; null: not known

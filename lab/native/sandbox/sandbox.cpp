@@ -39,7 +39,7 @@ int open_outside(const char *path) {
     if (opened >= 0 && ::fstat(opened, &found) == 0)
         allow_memory(static_cast<uint64_t>(found.st_blocks) * 512 * kMemoryOfFile);
     if (opened >= 0 && opened < kMostFiles && length < PATH_MAX) std::memcpy(paths[opened], path, length + 1);
-    // What was opened has come without a descriptor where this process has too many.
+    // A file that was opened comes without a descriptor where this process has too many.
     if (opened < 0) errno = head.length != 0 ? static_cast<int>(head.length) : EMFILE;
     return opened;
 }
