@@ -77,6 +77,10 @@ void answer(std::string_view bytes) {
     ::_exit(0);
 }
 
+[[noreturn]] void throw_not_started(int error) {
+    throw NoSandbox(std::string("no process could be started to read it: ") + std::strerror(error));
+}
+
 std::string seconds(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::ceil<std::chrono::seconds>(time).count()) + " s";
 }
@@ -106,15 +110,14 @@ void Sandbox::stop() noexcept {
 
 void Sandbox::start() {
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        throw NoSandbox(std::string("no process could be started to read it: ") + std::strerror(errno));
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_not_started(errno);
     const pid_t child = ::fork(); // with glibc's handlers: other threads may be in malloc
     if (child == 0) serve_requests(begin_, ends[1], limits_.memory);
     const int error = errno;
     ::close(ends[1]);
     if (child < 0) {
         ::close(ends[0]);
-        throw NoSandbox(std::string("no process could be started to read it: ") + std::strerror(error));
+        throw_not_started(error);
     }
     socket_ = ends[0];
     process_ = child;
@@ -136,8 +139,7 @@ void Sandbox::fail(Passed passed) {
         throw SandboxFailure("it took the reader longer than " + seconds(limits_.time));
     if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kNoMemory)
         throw SandboxFailure("it took the reader more memory than it may have");
-    if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kNoSocket)
-        throw NoSandbox(std::string("no process could be started to read it: ") + std::strerror(EMFILE));
+    if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kNoSocket) throw_not_started(EMFILE);
     if (ended > 0 && WIFSIGNALED(status))
         throw SandboxFailure("it made the reader fail by signal " + std::to_string(WTERMSIG(status)));
     throw SandboxFailure("it made the reader fail");

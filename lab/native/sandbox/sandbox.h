@@ -21,7 +21,7 @@ class SandboxFailure : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// None could be started: no file is to blame.
+// Failure to start a sandbox: no file is to blame.
 class NoSandbox : public SandboxFailure {
   public:
     using SandboxFailure::SandboxFailure;

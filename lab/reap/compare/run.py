@@ -79,7 +79,7 @@ def draw(
 ) -> Comparison:
     """The comparison that these runs give, with intervals so many times as wide as for fixed rounds."""
     witnesses = [run for run in runs if run.cell.counted or run.cell.simulated]
-    first = 1 if spec.server and spec.server.cold else 0
+    first = spec.server.left_out if spec.server else 0
     measured = [
         run
         for run in runs
@@ -145,7 +145,7 @@ def _warming(spec: Spec) -> list[str]:
     server = spec.server
     if server is None or not server.cold:
         return []
-    loads, name = server.warm_ups + server.cold, wrappers.name(spec.program.command)
+    loads, name = server.until_warm, wrappers.name(spec.program.command)
     note = (
         f"{name} was warm after {units.number(loads, 'load')} of a start only: as many were made before "
         f"those that count, and the first round was left out (--warmup {loads} has them from the start)"

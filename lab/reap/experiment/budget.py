@@ -228,7 +228,7 @@ class Budget:
 
         A first round that only warmed servers up is none.
         """
-        rounds -= 1 if rounds and self._spec.server is not None and self._spec.server.cold else 0
+        rounds = max(0, rounds - (self._spec.server.left_out if self._spec.server else 0))
         allows = f"the budget of {self._spec.budget:g} s allows {units.number(rounds, 'round')}"
         reserved = self._spec.reserved
         kept = f" ({units.percent(reserved)} of it is kept for later trials)" if reserved else ""

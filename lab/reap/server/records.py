@@ -63,6 +63,16 @@ class Server(Record):
         """Measured loads of each start."""
         return self.loads or self.planned or LOADS
 
+    @property
+    def until_warm(self) -> int:
+        """Loads of each start before those that are measured, as far as is known."""
+        return self.warm_ups + self.cold
+
+    @property
+    def left_out(self) -> int:
+        """First rounds that do not count, since they only warmed servers up."""
+        return 1 if self.cold else 0
+
 
 class Service(Record):
     """One start of a server, with its load."""

@@ -26,7 +26,7 @@ def service_of(server: Server, launch: Launch, load: Launch, port: int) -> Servi
         stop=server.stop,
         ready_within=server.ready_within,
         loads=server.each_start,
-        warm_ups=server.warm_ups + server.cold,
+        warm_ups=server.until_warm,
         requests=server.requests,
     )
 
